@@ -1,0 +1,46 @@
+/**
+ * The one table of errors: stable code, HTTP status, exit code. `docs/errors.md` documents each, and a test fails
+ * when either lists what the other lacks.
+ */
+export const ERRORS = {
+  failed: { httpStatus: 500, exitCode: 1 },
+  never_started: { httpStatus: 422, exitCode: 1 },
+  usage: { httpStatus: 400, exitCode: 2 },
+  bad_name: { httpStatus: 400, exitCode: 2 },
+  bad_directory: { httpStatus: 400, exitCode: 2 },
+  ambiguous: { httpStatus: 409, exitCode: 2 },
+  inside_own_run: { httpStatus: 409, exitCode: 2 },
+  not_found: { httpStatus: 404, exitCode: 3 },
+  live_owner: { httpStatus: 409, exitCode: 4 },
+  fenced: { httpStatus: 409, exitCode: 5 },
+  unproven: { httpStatus: 503, exitCode: 7 },
+  survivors: { httpStatus: 503, exitCode: 7 },
+  store_unavailable: { httpStatus: 503, exitCode: 7 },
+  no_log: { httpStatus: 409, exitCode: 1 },
+  keeper_unavailable: { httpStatus: 500, exitCode: 1 },
+  state_directory: { httpStatus: 500, exitCode: 1 },
+  store_full: { httpStatus: 507, exitCode: 1 },
+  store_newer: { httpStatus: 500, exitCode: 1 },
+  store_damaged: { httpStatus: 500, exitCode: 1 },
+} as const satisfies Record<string, { httpStatus: number; exitCode: number }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** What a person sees: what failed and why (`message`), and what to do next (`hint`). */
+export class ReeveError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { hint?: string; details?: Readonly<Record<string, unknown>>; cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = 'ReeveError';
+    this.code = code;
+    this.hint = more.hint;
+    this.details = more.details ?? {};
+  }
+}

@@ -1,0 +1,69 @@
+/** Completion scripts made from the verbs and flags themselves; names of sessions are asked for when completing. */
+import type { Command } from 'commander';
+import { print } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+
+export function completion(program: Command, shell: 'bash' | 'zsh' | 'fish', options: OutputOptions): number {
+  const verbs = program.commands.map((command) => ({
+    name: command.name(),
+    description: command.description(),
+    flags: command.options.flatMap(({ long }) => (long === undefined || long === null ? [] : [long])),
+    takesSession: command.registeredArguments.some((argument) => argument.name() === 'session'),
+  }));
+  const script = SCRIPTS[shell](verbs);
+  print(options, { shell, script }, script);
+  return 0;
+}
+
+interface Verb {
+  readonly name: string;
+  readonly description: string;
+  readonly flags: readonly string[];
+  readonly takesSession: boolean;
+}
+
+/** The second column of the plain list, without its heading: no JSON parser is needed in a shell. */
+const NAMES = `reeve ls --all 2>/dev/null | awk 'NR > 1 { print $2 }'`;
+
+const SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', (verbs: readonly Verb[]) => string>> = {
+  bash: (verbs) => `# reeve completion: add to ~/.bashrc: eval "$(reeve completion bash)"
+_reeve() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" words=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="${verbs.map(({ name }) => name).join(' ')}"
+  else
+    case "\${COMP_WORDS[1]}" in
+${verbs.map((verb) => `      ${verb.name}) words="${verb.flags.join(' ')}${verb.takesSession ? ` $(${NAMES})` : ''}" ;;`).join('\n')}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -o default -F _reeve reeve`,
+
+  zsh: (verbs) => `#compdef reeve
+# reeve completion: add to ~/.zshrc: eval "$(reeve completion zsh)"
+_reeve() {
+  if (( CURRENT == 2 )); then
+    local -a verbs=(${verbs.map(({ name, description }) => `'${name}:${description.replaceAll(/[':]/g, '')}'`).join(' ')})
+    _describe verb verbs
+    return
+  fi
+  case "\${words[2]}" in
+${verbs.map((verb) => `    ${verb.name}) compadd -- ${verb.flags.join(' ')}${verb.takesSession ? ` \${(f)"$(${NAMES})"}` : ''}; _files ;;`).join('\n')}
+  esac
+}
+compdef _reeve reeve`,
+
+  fish: (verbs) => `# reeve completion: reeve completion fish > ~/.config/fish/completions/reeve.fish
+${verbs
+  .flatMap(({ name, description, flags, takesSession }) => [
+    `complete -c reeve -n __fish_use_subcommand -f -a ${name} -d '${description.replaceAll("'", '')}'`,
+    ...flags.map((flag) => `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
+    ...(takesSession
+      ? [
+          `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -f -a "(${NAMES.replaceAll('$2', String.raw`\$2`)})"`,
+        ]
+      : []),
+  ])
+  .join('\n')}`,
+};

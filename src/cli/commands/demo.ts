@@ -1,0 +1,3 @@
+export async function demo(_options: object): Promise<number> {
+  return 1;
+}

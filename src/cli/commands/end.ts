@@ -1,0 +1,53 @@
+/** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
+import { openReeve } from '../../supervisor/reeve.ts';
+import { print } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+
+export interface EndOptions extends OutputOptions {
+  readonly grace?: number;
+  readonly assumeGone?: boolean;
+}
+
+export async function stop(reference: string, options: EndOptions): Promise<number> {
+  const reeve = await openReeve();
+  try {
+    const { session, run, wasLive } =
+      options.assumeGone === true
+        ? await reeve.assumeGone(reference)
+        : await reeve.stop(reference, options.grace === undefined ? {} : { graceMs: options.grace * 1000 });
+    const outcome = run.ending?.outcome ?? run.state;
+    const text = wasLive
+      ? `${session.name}: run ${run.id} ended as ${outcome}; its tree is proven gone.`
+      : `${session.name}: nothing to stop; run ${run.id} had already ended as ${outcome}.`;
+    const isOnWord = options.assumeGone === true && wasLive;
+    const said = isOnWord ? `${session.name}: run ${run.id} is recorded as lost, on your word.` : text;
+    print(options, options.json === true ? { ...(await reeve.show(session.id)), wasLive } : null, said);
+    return 0;
+  } finally {
+    await reeve.close();
+  }
+}
+
+export async function rm(references: readonly string[], options: OutputOptions): Promise<number> {
+  const reeve = await openReeve();
+  try {
+    const removed: string[] = [];
+    for (const reference of references) removed.push((await reeve.remove(reference)).name);
+    print(options, { removed }, removed.map((name) => `${name}: removed.`).join('\n'));
+    return 0;
+  } finally {
+    await reeve.close();
+  }
+}
+
+/** For a harness or its tools: the run and its token come from the environment that the run was given. */
+export async function heartbeat(options: OutputOptions): Promise<number> {
+  const reeve = await openReeve();
+  try {
+    const run = await reeve.heartbeat();
+    print(options, { accepted: true, run }, '');
+    return 0;
+  } finally {
+    await reeve.close();
+  }
+}

@@ -1,0 +1,159 @@
+/** The commands that only look: `ls`, `show`, `why`, `logs`, `attach`, `paths`, `doctor`. */
+import { bold, dim, green, red, yellow } from '../render/style.ts';
+import { ReeveError } from '../../api/errors.ts';
+import type { RunView } from '../../api/session-view.ts';
+import { doctor as examine } from '../../supervisor/doctor.ts';
+import type { Check } from '../../supervisor/doctor.ts';
+import { homeFrom } from '../../supervisor/home.ts';
+import type { Range, SessionDetail } from '../../supervisor/list.ts';
+import { openReeve } from '../../supervisor/reeve.ts';
+import type { Reeve } from '../../supervisor/reeve.ts';
+import { followLog } from '../follow.ts';
+import { print, say } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
+import { age, clock } from '../render/time.ts';
+
+const UNLIMITED_WIDTH = 10_000;
+
+export async function ls(options: OutputOptions & { all?: boolean; live?: boolean }): Promise<number> {
+  return withReeve(async (reeve) => {
+    const range: Range = options.all === true ? 'all' : options.live === true ? 'live' : 'recent';
+    const sessions = await reeve.list(range);
+    const width = process.stdout.isTTY ? process.stdout.columns : UNLIMITED_WIDTH;
+    print(options, sessions, options.json === true ? '' : renderSessions(sessions, Date.now(), width));
+    return 0;
+  });
+}
+
+export async function show(reference: string, options: OutputOptions): Promise<number> {
+  return withReeve(async (reeve) => {
+    const detail = await reeve.show(reference);
+    print(options, detail, renderDetail(detail, Date.now()));
+    return 0;
+  });
+}
+
+function renderDetail(detail: SessionDetail, nowMs: number): string {
+  const { run } = detail;
+  const rows: [string, string][] = [
+    ['session', `${bold(detail.name)} ${dim(detail.id)}`],
+    ['status', `${statusMark(detail.status)} ${coloured(detail.status)}${sinceOf(run, nowMs)}`],
+    ['command', detail.argv.join(' ')],
+    ['directory', detail.cwd],
+    ['run', `${run.id}, epoch ${run.epoch}, ${run.mode}`],
+    ['process', processOf(run)],
+    ['log', run.logPath ?? 'none: it writes to its own terminal'],
+  ];
+  if (run.reason !== null) rows.push(['reason', run.reason]);
+  if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
+  const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);
+  const earlier = detail.runs
+    .slice(0, -1)
+    .map((each) => `  ${each.epoch}  ${each.id}  ${each.outcome ?? each.state}  ${dim(each.reason ?? '')}`);
+  return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier])].join('\n');
+}
+
+function sinceOf(run: RunView, nowMs: number): string {
+  return dim(` for ${age(Date.parse(run.endedAt ?? run.startedAt), nowMs)}`);
+}
+
+function processOf(run: RunView): string {
+  if (run.state === 'ended') {
+    return run.signal !== null
+      ? `ended by ${run.signal}`
+      : run.exitCode === null
+        ? 'ended'
+        : `exit code ${run.exitCode}`;
+  }
+  return `pid ${run.pid ?? 'not known yet'}, keeper ${run.keeperPid ?? 'not yet'}, ${run.liveness}, held by ${run.containment ?? 'nothing yet'}`;
+}
+
+export async function why(reference: string, options: OutputOptions): Promise<number> {
+  return withReeve(async (reeve) => {
+    const story = await reeve.why(reference);
+    const value = {
+      session: story.session.name,
+      sentences: story.sentences.map(({ atMs, runId, text }) => ({
+        at: new Date(atMs).toISOString(),
+        run: runId,
+        text,
+      })),
+      doubt: story.doubt,
+    };
+    const lines = story.sentences.map(({ atMs, text }) => `${dim(clock(atMs))}  ${text}`);
+    if (story.doubt !== null)
+      lines.push(`${dim(clock(Date.now()))}  ${yellow('Not known now')}: ${story.doubt}.`);
+    print(options, value, lines.join('\n'));
+    return 0;
+  });
+}
+
+export async function logs(
+  reference: string,
+  options: OutputOptions & { follow?: boolean; lines?: number },
+): Promise<number> {
+  return withReeve(async (reeve) => {
+    if (options.json === true && options.follow === true) {
+      throw new ReeveError('usage', 'A log that is followed has no end, so it is no JSON value.', {
+        hint: 'Leave out --follow or --json.',
+      });
+    }
+    if (options.json !== true) {
+      await followLog(reeve, reference, { follow: options.follow === true, lines: options.lines });
+      return 0;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of reeve.logs(reference, { lines: options.lines })) chunks.push(chunk);
+    const { run } = await reeve.show(reference);
+    print(options, { run: run.id, logPath: run.logPath, text: Buffer.concat(chunks).toString('utf8') }, '');
+    return 0;
+  });
+}
+
+export async function attach(reference: string, options: OutputOptions): Promise<number> {
+  return withReeve(async (reeve) => {
+    const { name, status, run } = await reeve.show(reference);
+    if (run.state === 'ended') {
+      throw new ReeveError('not_found', `${name} has no live run to attach to: it is ${status}.`, {
+        hint: `Read its log with \`reeve logs ${name}\`, or start it again with \`reeve resume ${name}\`.`,
+      });
+    }
+    if (options.json === true) {
+      print(options, { attached: run.logPath !== null, session: name, run }, '');
+      return 0;
+    }
+    say(`following ${name} (run ${run.id}). Ctrl-C leaves it running.`);
+    await followLog(reeve, reference, { follow: true, lines: 20 });
+    return 0;
+  });
+}
+
+export function paths(options: OutputOptions): number {
+  const { path, database, runs } = homeFrom(process.env);
+  const store = process.env['REEVE_STORE'] === undefined ? database : 'the PostgreSQL named by REEVE_STORE';
+  print(options, { home: path, store, runs }, `home   ${path}\nstore  ${store}\nruns   ${runs}`);
+  return 0;
+}
+
+const CHECK_MARKS: Readonly<Record<Check['is'], string>> = {
+  good: green('✓'),
+  poor: yellow('!'),
+  bad: red('✗'),
+};
+
+export async function doctor(options: OutputOptions): Promise<number> {
+  const checks = await examine();
+  const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${says}`);
+  print(options, checks, lines.join('\n'));
+  return checks.some(({ is }) => is === 'bad') ? 1 : 0;
+}
+
+async function withReeve(work: (reeve: Reeve) => Promise<number>): Promise<number> {
+  const reeve = await openReeve();
+  try {
+    return await work(reeve);
+  } finally {
+    await reeve.close();
+  }
+}

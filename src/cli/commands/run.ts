@@ -1,0 +1,177 @@
+/** `run` and `resume`: the same start, of a given command or of the session's own. */
+import { constants } from 'node:os';
+import { ReeveError } from '../../api/errors.ts';
+import type { EndedRun } from '../../lifecycle/run.ts';
+import type { OnLive } from '../../lifecycle/takeover.ts';
+import { openReeve } from '../../supervisor/reeve.ts';
+import type { Reeve } from '../../supervisor/reeve.ts';
+import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
+import { followLog } from '../follow.ts';
+import { print, say } from '../output.ts';
+import { insideError, liveOwnerError, ownerDetails, unprovenError } from '../render/owner.ts';
+import { clock } from '../render/time.ts';
+
+export interface StartOptions {
+  readonly session?: string;
+  readonly cwd?: string;
+  readonly detach?: boolean;
+  readonly onLive?: OnLive;
+  readonly force?: boolean;
+  readonly grace?: number;
+  readonly json?: boolean;
+}
+
+type StartedResult = Extract<LaunchResult, { is: 'started' }>;
+
+export async function run(command: readonly string[], options: StartOptions): Promise<number> {
+  return start(options, (reeve, request) =>
+    reeve.launch({ ...request, session: options.session, argv: command }),
+  );
+}
+
+export async function resume(
+  reference: string,
+  command: readonly string[],
+  options: StartOptions,
+): Promise<number> {
+  const argv = command.length === 0 ? undefined : command;
+  return start(options, (reeve, request) => reeve.resume(reference, { ...request, argv }));
+}
+
+async function start(
+  options: StartOptions,
+  launch: (reeve: Reeve, request: Omit<LaunchRequest, 'argv' | 'session'>) => Promise<LaunchResult>,
+): Promise<number> {
+  const reeve = await openReeve();
+  const signals = options.detach === true ? null : new HeldSignals();
+  try {
+    const result = await launch(reeve, {
+      cwd: options.cwd,
+      mode: options.detach === true ? 'detached' : 'foreground',
+      onLive: options.force === true ? 'retire' : options.onLive,
+      graceMs: options.grace === undefined ? undefined : options.grace * 1000,
+      foregroundOutput: options.json === true ? 'stderr' : 'inherit',
+    });
+    return await conclude(reeve, result, options, signals);
+  } finally {
+    signals?.release();
+    await reeve.close();
+  }
+}
+
+async function conclude(
+  reeve: Reeve,
+  result: LaunchResult,
+  options: StartOptions,
+  signals: HeldSignals | null,
+): Promise<number> {
+  const nowMs = Date.now();
+  switch (result.is) {
+    case 'refused':
+      throw result.code === 'live_owner' ? liveOwnerError(result, nowMs) : insideError(result);
+    case 'unproven':
+      throw unprovenError(result, result.because, nowMs);
+    case 'attached':
+      return attachTo(reeve, result.session.name, options, ownerDetails(result));
+    case 'never_started':
+      sayReplaced(result.replaced);
+      throw neverStarted(result.session.name, result.run.ending?.reason ?? 'no reason is known');
+    case 'started':
+      sayReplaced(result.replaced);
+      return signals === null
+        ? detached(reeve, result, options)
+        : foreground(reeve, result, options, signals);
+  }
+}
+
+async function detached(reeve: Reeve, result: StartedResult, options: StartOptions): Promise<number> {
+  result.release();
+  const { session, run: started } = result;
+  const replaced = result.replaced?.id ?? null;
+  const text = `${session.name}: run ${started.id} (epoch ${started.epoch}) is executing${pidOf(started.harness?.pid)}. Log: reeve logs -f ${session.name}`;
+  if (options.json === true) print(options, { ...(await reeve.show(session.id)), replaced }, '');
+  else print(options, null, text);
+  return 0;
+}
+
+async function foreground(
+  reeve: Reeve,
+  result: StartedResult,
+  options: StartOptions,
+  signals: HeldSignals,
+): Promise<number> {
+  signals.passTo(result.forward);
+  const ended = await result.over;
+  if (options.json === true) print(options, await reeve.show(result.session.id), '');
+  const { outcome, reason } = ended.ending;
+  if (outcome !== 'completed' && outcome !== 'failed') say(`run ${ended.id} ended as ${outcome}: ${reason}.`);
+  return exitCodeOf(ended);
+}
+
+/** The harness's own code; 128 and the number for a signal, as shells have it; 7 when nobody knows. */
+function exitCodeOf({ ending }: EndedRun): number {
+  if (ending.exitCode !== null) return ending.exitCode;
+  if (ending.signal === null) return 7;
+  const number = Object.entries(constants.signals).find(([name]) => name === ending.signal)?.[1];
+  return 128 + (number ?? 0);
+}
+
+async function attachTo(
+  reeve: Reeve,
+  name: string,
+  options: StartOptions,
+  details: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  if (options.json === true) {
+    print(options, { attached: true, ...details }, '');
+    return 0;
+  }
+  say(`${name} is alive; following its output. Ctrl-C leaves it running.`);
+  await followLog(reeve, name, { follow: true, lines: 20 });
+  return 0;
+}
+
+function sayReplaced(replaced: EndedRun | null): void {
+  if (replaced === null) return;
+  const pid = replaced.harness?.pid ?? replaced.keeper?.pid;
+  const since = clock(replaced.startedAtMs ?? replaced.claimedAtMs);
+  say(
+    `replaced run ${replaced.id}${pidOf(pid)}, which had owned the session since ${since}; its tree is proven gone.`,
+  );
+}
+
+function pidOf(pid: number | undefined): string {
+  return pid === undefined ? '' : ` (pid ${pid})`;
+}
+
+function neverStarted(name: string, reason: string): ReeveError {
+  return new ReeveError('never_started', `${name} did not start: ${reason}.`, {
+    hint: 'Check the command and its directory.',
+    details: { session: name, outcome: 'never_started' },
+  });
+}
+
+const FORWARDED = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** Keeps signals meant for the harness from ending this process, and passes them on as soon as there is a harness. */
+class HeldSignals {
+  readonly #early: NodeJS.Signals[] = [];
+  #forward: ((signal: NodeJS.Signals) => void) | null = null;
+  readonly #handler = (signal: NodeJS.Signals) => {
+    if (this.#forward === null) this.#early.push(signal);
+    else this.#forward(signal);
+  };
+
+  constructor() {
+    for (const signal of FORWARDED) process.on(signal, this.#handler);
+  }
+
+  passTo(forward: (signal: NodeJS.Signals) => void): void {
+    this.#forward = forward;
+    for (const signal of this.#early.splice(0)) forward(signal);
+  }
+
+  release(): void {
+    for (const signal of FORWARDED) process.off(signal, this.#handler);
+  }
+}

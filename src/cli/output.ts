@@ -1,0 +1,35 @@
+/** One JSON value on stdout, or text for people; diagnostics always on stderr. */
+import { ERRORS, ReeveError } from '../api/errors.ts';
+import { errorDim, errorRed } from './render/style.ts';
+
+export interface OutputOptions {
+  readonly json?: boolean | undefined;
+}
+
+export function print(options: OutputOptions, value: unknown, text: string): void {
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text === '' ? '' : `${text}\n`,
+  );
+}
+
+export function say(text: string): void {
+  process.stderr.write(`reeve: ${text}\n`);
+}
+
+/** Tells the error, and returns the exit code that belongs to it. */
+export function printError(options: OutputOptions, error: unknown): number {
+  const known =
+    error instanceof ReeveError
+      ? error
+      : new ReeveError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+  if (options.json === true) {
+    const { code, message, hint, details } = known;
+    const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
+    process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  } else {
+    process.stderr.write(`${errorRed('reeve:')} ${known.message}\n`);
+    if (known.hint !== undefined) process.stderr.write(`${errorDim(known.hint)}\n`);
+  }
+  if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
+  return ERRORS[known.code].exitCode;
+}

@@ -1,0 +1,57 @@
+import { ReeveError } from '../../api/errors.ts';
+import type { Owner } from '../../supervisor/launch.ts';
+import { age, clock } from './time.ts';
+
+/** Who owns a session, so that a person can decide: run, process, host, since when. */
+export function describeOwner({ run }: Owner, nowMs: number): string {
+  const sinceMs = run.startedAtMs ?? run.claimedAtMs;
+  const process = run.harness?.pid ?? run.keeper?.pid ?? run.launcher.pid;
+  const place = `pid ${process} on ${run.launcher.host.split('/')[0]}`;
+  return `run ${run.id} (epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
+}
+
+export function ownerDetails({ session, run }: Owner): Readonly<Record<string, unknown>> {
+  return {
+    session: session.name,
+    owner: {
+      run: run.id,
+      epoch: run.epoch,
+      state: run.state,
+      pid: run.harness?.pid ?? null,
+      keeperPid: run.keeper?.pid ?? null,
+      host: run.launcher.host,
+      since: new Date(run.startedAtMs ?? run.claimedAtMs).toISOString(),
+    },
+  };
+}
+
+export function liveOwnerError(owner: Owner, nowMs: number): ReeveError {
+  const name = owner.session.name;
+  return new ReeveError('live_owner', `${name} already has a live owner: ${describeOwner(owner, nowMs)}.`, {
+    hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}    Take over: add --on-live retire`,
+    details: ownerDetails(owner),
+  });
+}
+
+export function insideError(owner: Owner): ReeveError {
+  return new ReeveError(
+    'inside_own_run',
+    `This command runs inside ${owner.run.id}, the run it would have to end.`,
+    {
+      hint: `Take ${owner.session.name} over from a terminal outside of it.`,
+      details: ownerDetails(owner),
+    },
+  );
+}
+
+export function unprovenError(owner: Owner, because: string, nowMs: number): ReeveError {
+  const { name } = owner.session;
+  return new ReeveError(
+    'unproven',
+    `${name} was not started: it could not be proven that ${describeOwner(owner, nowMs)} has ended: ${because}.`,
+    {
+      hint: `Look: reeve show ${name}    If you know that it is gone: reeve kill ${name} --assume-gone`,
+      details: ownerDetails(owner),
+    },
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * What a keeper becomes when its harness has ended: sweep, outcome, once. It runs in the keeper's own process, so
+ * that it is still the one to whom the tree's orphans come. If it fails, the exit record stays for the next reader.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../api/errors.ts';
+import { finaliseOwn } from '../supervisor/finalise-own.ts';
+
+/** A store that is locked, full or away for longer than this is left to the next reader. */
+const ATTEMPTS = 30;
+const PAUSE_MS = 1_000;
+
+// A terminal's Ctrl-C or hang-up is meant for the harness, which has already ended.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
+
+const runId = process.argv[2] ?? '';
+for (let attempt = 1; ; attempt += 1) {
+  try {
+    process.exitCode = (await finaliseOwn(runId)) ? 0 : 1;
+    break;
+  } catch (error) {
+    if (attempt === ATTEMPTS || !isPassing(error)) {
+      process.exitCode = 1;
+      break;
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof ReeveError && (error.code === 'store_unavailable' || error.code === 'store_full');
+}

@@ -1,0 +1,77 @@
+/**
+ * What the keeper left behind about the end of its harness, and what outcome follows from it.
+ */
+import type { Intent, Outcome } from './run.ts';
+
+export type ExitEvidence =
+  | { readonly kind: 'none' }
+  /** The harness could not be executed, or was never let go. */
+  | { readonly kind: 'not_started'; readonly reason: string; readonly atMs: number }
+  | {
+      readonly kind: 'exited';
+      readonly code: number | null;
+      readonly signal: string | null;
+      readonly atMs: number;
+      /** The host's time since boot when it exited; null where the keeper could not read it. */
+      readonly uptimeMs: number | null;
+      /** How many processes the kernel killed for want of memory while the harness ran; null where it does not say. */
+      readonly oomKills: number | null;
+    }
+  | { readonly kind: 'unreadable'; readonly because: string };
+
+export interface OutcomeDecision {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+/**
+ * Precedence: what never executed never started; an intent decides the exit that follows it, but not one that was
+ * there before it; then the exit itself; and where the exit is not known, the run is lost, which is not a failure.
+ */
+export function decideOutcome(intent: Intent | null, exit: ExitEvidence): OutcomeDecision {
+  switch (exit.kind) {
+    case 'not_started':
+      return { outcome: 'never_started', reason: exit.reason, exitCode: null, signal: null };
+    case 'exited':
+      return intent !== null && !wasBefore(exit, intent)
+        ? { outcome: intent.outcome, reason: intent.reason, exitCode: exit.code, signal: exit.signal }
+        : { ...ownOutcome(exit), exitCode: exit.code, signal: exit.signal };
+    case 'none':
+    case 'unreadable':
+      return {
+        ...(intent === null
+          ? { outcome: 'lost' as const, reason: lostReason(exit) }
+          : { outcome: intent.outcome, reason: intent.reason }),
+        exitCode: null,
+        signal: null,
+      };
+  }
+}
+
+/** The keeper reads the time since boot from a file that has steps of 10 ms. Not orderable: the intent decides. */
+const UPTIME_STEP_MS = 10;
+
+function wasBefore(exit: Extract<ExitEvidence, { kind: 'exited' }>, intent: Intent): boolean {
+  return exit.uptimeMs !== null && exit.uptimeMs + UPTIME_STEP_MS < intent.uptimeMs;
+}
+
+function ownOutcome(exit: Extract<ExitEvidence, { kind: 'exited' }>): { outcome: Outcome; reason: string } {
+  if (exit.signal !== null) return { outcome: 'failed', reason: signalReason(exit.signal, exit.oomKills) };
+  if (exit.code === 0) return { outcome: 'completed', reason: 'it exited with code 0' };
+  return { outcome: 'failed', reason: `it exited with code ${exit.code}` };
+}
+
+function signalReason(signal: string, oomKills: number | null): string {
+  if (signal === 'SIGKILL' && oomKills !== null && oomKills > 0) {
+    return 'it was killed by SIGKILL while the kernel was killing processes for want of memory (out of memory)';
+  }
+  return `it was killed by ${signal}, not sent by Reeve`;
+}
+
+function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unreadable' }>): string {
+  return exit.kind === 'none'
+    ? 'its keeper died without recording an exit, so how it ended is not known'
+    : `its exit record cannot be read (${exit.because}), so how it ended is not known`;
+}

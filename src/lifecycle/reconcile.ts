@@ -1,0 +1,56 @@
+/**
+ * What a reader does with a run that claims to live.
+ *
+ * The owner is the launcher while the run is claimed, and the keeper once it runs.
+ * alive: nothing. Dead: sweep what is left and finalise from the exit record, or as lost without one. Unknown: hold.
+ */
+import type { DeathProof, Liveness } from './process-identity.ts';
+import type { ExitEvidence } from './exit.ts';
+import type { LiveRun } from './run.ts';
+
+export type ReconcileDecision =
+  | { readonly do: 'nothing' }
+  | { readonly do: 'hold'; readonly because: string }
+  | {
+      readonly do: 'finalise';
+      readonly exit: ExitEvidence;
+      readonly proof: DeathProof;
+      readonly because: string;
+    };
+
+export function decideReconcile(run: LiveRun, owner: Liveness, exit: ExitEvidence): ReconcileDecision {
+  switch (owner.is) {
+    case 'alive':
+      return { do: 'nothing' };
+    case 'unknown':
+      return { do: 'hold', because: owner.because };
+    case 'dead':
+      return { do: 'finalise', exit: exitOfDead(run, exit), proof: owner.proof, because: owner.because };
+  }
+}
+
+/** Only the launcher moves a run from claimed to running, so with it dead nothing of the run can start any more. */
+function exitOfDead(run: LiveRun, exit: ExitEvidence): ExitEvidence {
+  if (run.state === 'running') return exit;
+  return {
+    kind: 'not_started',
+    reason: 'its launcher died before the keeper was recorded',
+    atMs: run.claimedAtMs,
+  };
+}
+
+/** Below this many, deaths at once are ordinary. */
+export const MASS_DEATH_MINIMUM = 5;
+
+/**
+ * Many unexplained deaths in one sweep mean that the probe broke, not that everything died: nine of nine live
+ * sessions were once purged because one tool was slow. A death with an exit record, or by a reboot, is explained.
+ */
+export function isMassDeath(decisions: readonly ReconcileDecision[]): boolean {
+  const unexplained = decisions.filter(isUnexplainedDeath).length;
+  return unexplained >= MASS_DEATH_MINIMUM && unexplained * 2 > decisions.length;
+}
+
+function isUnexplainedDeath(decision: ReconcileDecision): boolean {
+  return decision.do === 'finalise' && decision.exit.kind === 'none' && decision.proof !== 'rebooted';
+}

@@ -1,0 +1,165 @@
+/**
+ * A run and its life.
+ *
+ *   (nothing) --claim--> claimed --start--> running --end--> ended
+ *                           |                                  ^
+ *                           +--------------end-----------------+
+ *
+ * - `claimed`: the session is taken; nothing of the run executes yet. The launcher speaks for it.
+ * - `running`: a keeper with a proven identity speaks for it. The harness may be about to start, executing, or
+ *   gone with its leftovers being swept. `executing` adds the harness's identity and changes no state.
+ * - `ended`: terminal. Nothing leads out of it; the outcome is written once.
+ *
+ * `intend` puts on record who wants the run to end and how, before anything is signalled. The first intent stays.
+ * An intended run that is still `claimed` can no longer start.
+ *
+ * Every step is decided here, and carried out by the store as one conditional write together with its event.
+ */
+import type { ProcessIdentity } from './process-identity.ts';
+
+/** Outcomes a person, a successor or an automatic part can ask for. */
+export type IntendedOutcome = 'stopped' | 'superseded' | 'cancelled' | 'reaped' | 'over_budget';
+
+export type Outcome = IntendedOutcome | 'completed' | 'failed' | 'lost' | 'never_started';
+
+/** The strongest way in which this run's tree is held together, best first. */
+export type Containment =
+  | { readonly by: 'cgroup'; readonly path: string }
+  | { readonly by: 'subreaper' }
+  | { readonly by: 'marks' };
+
+export type RunMode = 'foreground' | 'detached';
+
+export interface Intent {
+  readonly outcome: IntendedOutcome;
+  readonly actor: string;
+  readonly reason: string;
+  readonly atMs: number;
+  /** The host's time since boot, which unlike the wall clock never jumps: it orders an intent and an exit. */
+  readonly uptimeMs: number;
+}
+
+export interface Ending {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly actor: string;
+  readonly evidence: readonly string[];
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly endedAtMs: number;
+}
+
+interface RunFacts {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly mode: RunMode;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly actor: string;
+  readonly launcher: ProcessIdentity;
+  readonly tokenHash: string;
+  readonly logPath: string | null;
+  readonly claimedAtMs: number;
+  readonly intent: Intent | null;
+  readonly harness: ProcessIdentity | null;
+}
+
+export interface ClaimedRun extends RunFacts {
+  readonly state: 'claimed';
+  readonly keeper: null;
+  readonly containment: null;
+  readonly startedAtMs: null;
+  readonly ending: null;
+}
+
+export interface RunningRun extends RunFacts {
+  readonly state: 'running';
+  readonly keeper: ProcessIdentity;
+  readonly containment: Containment;
+  readonly startedAtMs: number;
+  readonly ending: null;
+}
+
+export interface EndedRun extends RunFacts {
+  readonly state: 'ended';
+  readonly keeper: ProcessIdentity | null;
+  readonly containment: Containment | null;
+  readonly startedAtMs: number | null;
+  readonly ending: Ending;
+}
+
+export type LiveRun = ClaimedRun | RunningRun;
+export type Run = LiveRun | EndedRun;
+
+export type Step =
+  | {
+      readonly kind: 'start';
+      readonly keeper: ProcessIdentity;
+      readonly containment: Containment;
+      readonly atMs: number;
+    }
+  | { readonly kind: 'executing'; readonly harness: ProcessIdentity }
+  | { readonly kind: 'intend'; readonly intent: Intent }
+  | { readonly kind: 'end'; readonly ending: Ending };
+
+export interface StepEvent {
+  readonly kind: 'run.started' | 'run.executing' | 'run.intended' | 'run.ended';
+  readonly actor: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export type StepResult =
+  | { readonly taken: true; readonly run: Run; readonly event: StepEvent }
+  | {
+      readonly taken: false;
+      readonly because: 'ended' | 'already_started' | 'already_intended' | 'not_started';
+    };
+
+export function takeStep(run: Run, step: Step): StepResult {
+  if (run.state === 'ended') return { taken: false, because: 'ended' };
+  switch (step.kind) {
+    case 'start':
+      return start(run, step);
+    case 'executing':
+      return executing(run, step.harness);
+    case 'intend':
+      return intend(run, step.intent);
+    case 'end':
+      return {
+        taken: true,
+        run: { ...run, state: 'ended', ending: step.ending },
+        event: { kind: 'run.ended', actor: step.ending.actor, data: { ...step.ending } },
+      };
+  }
+}
+
+function start(run: LiveRun, step: Extract<Step, { kind: 'start' }>): StepResult {
+  if (run.state === 'running') return { taken: false, because: 'already_started' };
+  if (run.intent !== null) return { taken: false, because: 'already_intended' };
+  const { keeper, containment, atMs } = step;
+  return {
+    taken: true,
+    run: { ...run, state: 'running', keeper, containment, startedAtMs: atMs },
+    event: { kind: 'run.started', actor: run.actor, data: { keeper, containment } },
+  };
+}
+
+function executing(run: LiveRun, harness: ProcessIdentity): StepResult {
+  if (run.state === 'claimed') return { taken: false, because: 'not_started' };
+  if (run.harness !== null) return { taken: false, because: 'already_started' };
+  return {
+    taken: true,
+    run: { ...run, harness },
+    event: { kind: 'run.executing', actor: 'keeper', data: { harness, argv: run.argv } },
+  };
+}
+
+function intend(run: LiveRun, intent: Intent): StepResult {
+  if (run.intent !== null) return { taken: false, because: 'already_intended' };
+  return {
+    taken: true,
+    run: { ...run, intent },
+    event: { kind: 'run.intended', actor: intent.actor, data: { ...intent } },
+  };
+}

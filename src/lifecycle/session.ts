@@ -1,0 +1,42 @@
+/** The conversation a person cares about. Its epoch is the number of its latest run. */
+export interface Session {
+  readonly id: string;
+  readonly name: string;
+  readonly harness: string;
+  readonly cwd: string;
+  readonly argv: readonly string[];
+  readonly epoch: number;
+  readonly createdAtMs: number;
+}
+
+/** Long enough for any readable name, short enough for a table and for a file name with a suffix. */
+export const MAX_SESSION_NAME_LENGTH = 100;
+
+const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+:-]*$/u;
+
+/** Null when the name may be used, otherwise the reason why not, as the end of a sentence. */
+export function refuseSessionName(name: string): string | null {
+  if (name.length === 0) return 'it is empty';
+  if (name.length > MAX_SESSION_NAME_LENGTH) {
+    return `it has ${name.length} characters and ${MAX_SESSION_NAME_LENGTH} are the most`;
+  }
+  if (ALLOWED_NAME.test(name)) return null;
+  if (!/^[\p{L}\p{N}]/u.test(name)) return 'it must begin with a letter or a digit';
+  return 'only letters, digits and . _ @ + : - are allowed in it';
+}
+
+/** `<directory>-<program>`, with the first number that makes it new: readable, and the same place every time. */
+export function proposeSessionName(directory: string, program: string, number: number): string {
+  const suffix = number === 1 ? '' : `-${number}`;
+  const base = `${cleaned(directory, 'root')}-${cleaned(program, 'command')}`;
+  return base.slice(0, MAX_SESSION_NAME_LENGTH - suffix.length) + suffix;
+}
+
+function cleaned(path: string, fallback: string): string {
+  const last = path.split('/').findLast((part) => part.length > 0) ?? '';
+  const kept = last
+    .replaceAll(/[^\p{L}\p{N}._@+:-]+/gu, '-')
+    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+    .slice(0, 40);
+  return kept.length > 0 ? kept : fallback;
+}

@@ -1,0 +1,31 @@
+import type { Liveness } from './process-identity.ts';
+import type { Outcome, Run } from './run.ts';
+
+export type Status =
+  | 'working'
+  | 'idle'
+  | 'needs-input'
+  | 'done'
+  | 'failed'
+  | 'superseded'
+  | 'stopped'
+  | 'lost'
+  | 'unknown';
+
+const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
+  completed: 'done',
+  failed: 'failed',
+  never_started: 'failed',
+  over_budget: 'stopped',
+  stopped: 'stopped',
+  cancelled: 'stopped',
+  reaped: 'stopped',
+  superseded: 'superseded',
+  lost: 'lost',
+};
+
+/** Status is derived, never stored. A live run that was not proven alive is `unknown`: a dead one is not yet ended. */
+export function deriveStatus(run: Run, liveness: Liveness['is']): Status {
+  if (run.state === 'ended') return STATUS_OF_OUTCOME[run.ending.outcome];
+  return liveness === 'alive' ? 'working' : 'unknown';
+}

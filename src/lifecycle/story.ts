@@ -1,0 +1,87 @@
+/** `why`: the events of a session, told as sentences. Only what is on record is said. */
+import type { ProcessIdentity } from './process-identity.ts';
+import type { Ending, Intent } from './run.ts';
+
+export interface StoryEvent {
+  readonly atMs: number;
+  readonly runId: string | null;
+  readonly kind: string;
+  readonly actor: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Sentence {
+  readonly atMs: number;
+  readonly runId: string | null;
+  readonly text: string;
+}
+
+export function tellStory(events: readonly StoryEvent[]): readonly Sentence[] {
+  return events.map((event) => ({ atMs: event.atMs, runId: event.runId, text: sentenceOf(event) }));
+}
+
+// The data of each kind is written by the code that writes the event; the casts name its type.
+function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
+  const say = (field: string) => String(data[field]);
+  switch (kind) {
+    case 'run.claimed':
+      return `${actor} claimed the session for run ${say('epoch')} (${runId}): ${commandOf(data['argv'])}, in ${say('cwd')}, ${say('mode')}.`;
+    case 'run.started':
+      return `Its keeper is pid ${(data['keeper'] as ProcessIdentity).pid}, holding the tree by ${containmentOf(data)}.`;
+    case 'run.executing':
+      return `The command is executing as pid ${(data['harness'] as ProcessIdentity).pid}.`;
+    case 'run.intended':
+      return intended(actor, data as unknown as Intent);
+    case 'run.ended':
+      return ended(runId, data as unknown as Ending);
+    case 'run.survivors':
+      return `Some of its processes could not be ended and are alive: ${survivors(data['survivors'])}. It stays the owner.`;
+    case 'run.doubted':
+      return `Nothing was done about it, although it looked dead: ${say('because')}.`;
+    case 'write.fenced':
+      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.`;
+    default:
+      return `${actor}: ${kind}.`;
+  }
+}
+
+const WANTED: Readonly<Record<Intent['outcome'], string>> = {
+  stopped: 'asked for it to be stopped',
+  superseded: 'asked to take the session over',
+  cancelled: 'cancelled it together with its parent',
+  reaped: 'asked for it to be reaped as idle',
+  over_budget: 'asked for it to end, for it was over its budget',
+};
+
+function intended(actor: string, intent: Intent): string {
+  return `${actor} ${WANTED[intent.outcome]}; nothing was signalled before this was on record.`;
+}
+
+function ended(runId: string | null, ending: Ending): string {
+  const how =
+    ending.signal !== null
+      ? `, signal ${ending.signal}`
+      : ending.exitCode !== null
+        ? `, exit ${ending.exitCode}`
+        : '';
+  const evidence = ending.evidence.length === 0 ? '' : ` Evidence: ${ending.evidence.join('; ')}.`;
+  return `Run ${runId} ended as ${ending.outcome}${how}: ${ending.reason} (recorded by ${ending.actor}).${evidence}`;
+}
+
+function containmentOf(data: StoryEvent['data']): string {
+  const { by } = data['containment'] as { by: string };
+  if (by === 'cgroup') return 'a cgroup of its own';
+  return by === 'subreaper' ? 'being the subreaper of all it starts' : 'its process group, session and marks';
+}
+
+function survivors(members: unknown): string {
+  return (members as { name: string; pid: number }[])
+    .map(({ name, pid }) => `${name} (pid ${pid})`)
+    .join(', ');
+}
+
+function commandOf(argv: unknown): string {
+  return (argv as string[])
+    .map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word)))
+    .join(' ');
+}

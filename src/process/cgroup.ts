@@ -1,0 +1,88 @@
+/**
+ * A control group of the run's own, where one may be made: no process leaves it, and the kernel ends all of it at
+ * once. It is made below the cgroup of the caller, so it needs no rights beyond what a session manager delegates.
+ */
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** Null when none can be made here. */
+export function createCgroup(runId: string): string | null {
+  const base = ownCgroup();
+  if (base === null) return null;
+  const path = join(base, `reeve-${runId}`);
+  try {
+    // To move a process one must be allowed to write to the common ancestor too.
+    accessSync(join(base, 'cgroup.procs'), constants.W_OK);
+    mkdirSync(path);
+    accessSync(join(path, 'cgroup.kill'), constants.W_OK);
+    return path;
+  } catch {
+    removeCgroup(path);
+    return null;
+  }
+}
+
+/** Those in its sub-cgroups too. A cgroup that is not there holds nothing. */
+export function cgroupPids(path: string): readonly number[] {
+  try {
+    const own = readFileSync(join(path, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number);
+    return [...own, ...subCgroups(path).flatMap(cgroupPids)];
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
+
+/** Only a cgroup that this run's launch made is ever killed: the path ends in the run's own id. */
+export function killCgroup(path: string, runId: string): void {
+  if (!path.endsWith(`/reeve-${runId}`)) throw new Error(`${path} is not the cgroup of run ${runId}.`);
+  try {
+    writeFileSync(join(path, 'cgroup.kill'), '1');
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
+/** An empty cgroup that cannot be removed costs nothing and harms nobody. */
+export function removeCgroup(path: string): void {
+  try {
+    for (const sub of subCgroups(path)) removeCgroup(sub);
+    rmdirSync(path);
+  } catch {
+    // Not there, or still held by a zombie: the kernel gives it back with the last of them.
+  }
+}
+
+function subCgroups(path: string): readonly string[] {
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(path, entry.name));
+}
+
+function ownCgroup(): string | null {
+  try {
+    const mount = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .find((line) => line.includes(' - cgroup2 '))
+      ?.split(' ');
+    const own = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1];
+    const [root, point] = [mount?.[3], mount?.[4]];
+    // A mount that shows another part of the hierarchy than ours would need translating; nobody has needed it yet.
+    if (root !== '/' || point === undefined || own === undefined || own.includes('..')) return null;
+    return join(point, own);
+  } catch {
+    return null;
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENODEV');
+}

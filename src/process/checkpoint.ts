@@ -1,0 +1,33 @@
+/**
+ * Named steps at which tests kill or hold this process: REEVE_CHECKPOINT="name=kill" or "name=wait:/file".
+ * A held process creates /file.reached and goes on once /file exists. Without the variable this does nothing.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Every step of the launch, the takeover and the end behind which something durable or visible has changed. */
+export type Checkpoint =
+  | 'launch.claimed'
+  | 'launch.keeper_spawned'
+  | 'launch.started'
+  | 'launch.released'
+  | 'launch.executing'
+  | 'retire.intended'
+  | 'retire.tree_gone'
+  | 'retire.ended'
+  | 'finalise.begun'
+  | 'finalise.swept'
+  | 'finalise.ended';
+
+const POLL_MS = 5;
+
+export async function checkpoint(name: Checkpoint): Promise<void> {
+  const setting = process.env['REEVE_CHECKPOINT'];
+  if (setting === undefined || !setting.startsWith(`${name}=`)) return;
+  const action = setting.slice(name.length + 1);
+  if (action === 'kill') process.kill(process.pid, 'SIGKILL');
+  if (!action.startsWith('wait:')) return;
+  const file = action.slice('wait:'.length);
+  writeFileSync(`${file}.reached`, '');
+  while (!existsSync(file)) await sleep(POLL_MS);
+}

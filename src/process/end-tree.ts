@@ -1,0 +1,88 @@
+/**
+ * The ladder that ends a tree: ask, wait for the grace, freeze, look again, kill, prove.
+ * Freezing comes before killing, because a tree that forks while it is being killed one by one grows back.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Member } from './tree.ts';
+import type { RunTree } from './run-tree.ts';
+
+export interface EndReport {
+  /** Everything that was found and told to end, at whichever rung. */
+  readonly found: readonly Member[];
+  /** Those that had to be killed. */
+  readonly killed: readonly Member[];
+  /** Alive after everything was tried. Empty means proven gone. */
+  readonly survivors: readonly Member[];
+}
+
+const FIRST_POLL_MS = 5;
+const LAST_POLL_MS = 80;
+/** A tree that forks faster than it can be frozen in this time is killed as far as it was seen, over and over. */
+const FREEZE_LIMIT_MS = 2_000;
+/** SIGKILL takes effect at once, except for a process that the kernel holds in uninterruptible sleep. */
+const PROOF_LIMIT_MS = 5_000;
+
+export async function endTree(tree: RunTree, graceMs: number): Promise<EndReport> {
+  const found = new Map<string, Member>();
+  const look = () => {
+    const members = tree.find();
+    for (const member of members) found.set(keyOf(member), member);
+    return members;
+  };
+  if (graceMs > 0) {
+    ask(tree, look());
+    if (await becomesEmpty(look, graceMs)) return { found: [...found.values()], killed: [], survivors: [] };
+  }
+  const killed = look();
+  tree.killAtOnce();
+  await freeze(tree, look);
+  const survivors = await kill(tree, look);
+  return { found: [...found.values()], killed, survivors };
+}
+
+/** A stopped process gets no signal but SIGKILL until it is continued. */
+function ask(tree: RunTree, members: readonly Member[]): void {
+  for (const member of members) {
+    tree.signal(member, 'SIGTERM');
+    tree.signal(member, 'SIGCONT');
+  }
+}
+
+async function becomesEmpty(look: () => readonly Member[], limitMs: number): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_POLL_MS)) {
+    if (look().length === 0) return true;
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0) return false;
+    await sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+/** Frozen when a look finds nobody who was not already stopped: then nothing is left that could fork. */
+async function freeze(tree: RunTree, look: () => readonly Member[]): Promise<void> {
+  const stopped = new Set<string>();
+  const deadline = performance.now() + FREEZE_LIMIT_MS;
+  while (performance.now() < deadline) {
+    const moving = look().filter((member) => !stopped.has(keyOf(member)));
+    if (moving.length === 0) return;
+    for (const member of moving) {
+      tree.signal(member, 'SIGSTOP');
+      stopped.add(keyOf(member));
+    }
+    await sleep(0);
+  }
+}
+
+async function kill(tree: RunTree, look: () => readonly Member[]): Promise<readonly Member[]> {
+  const deadline = performance.now() + PROOF_LIMIT_MS;
+  for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + FIRST_POLL_MS, LAST_POLL_MS)) {
+    const living = look();
+    if (living.length === 0 || performance.now() >= deadline) return living;
+    for (const member of living) tree.signal(member, 'SIGKILL');
+    await sleep(pauseMs);
+  }
+}
+
+function keyOf(member: Member): string {
+  return `${member.pid}/${member.startTime}`;
+}

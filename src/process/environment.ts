@@ -1,0 +1,50 @@
+/** What a harness inherits: the caller's environment, less every mark of an outer session, plus the run's own. */
+import { RUN_MARK } from './tree.ts';
+
+export const TOKEN_VARIABLE = 'REEVE_TOKEN';
+
+export interface RunMarks {
+  readonly runId: string;
+  readonly token: string;
+  readonly sessionName: string;
+  readonly home: string;
+}
+
+/** Variables of Reeve itself that only steer it, and so may pass on to a nested Reeve. */
+const PASSED_ON = new Set(['REEVE_HOME', 'REEVE_STORE', 'REEVE_CONTAINMENT']);
+
+/**
+ * `harnessVariables` are the names by which any known harness marks its children. A harness that inherits another
+ * session's marks binds itself to that session, so those of every harness go, whichever one is being started.
+ */
+export function scrubEnvironment(
+  inherited: Readonly<Record<string, string | undefined>>,
+  harnessVariables: ReadonlySet<string>,
+  marks: RunMarks,
+): Record<string, string> {
+  const kept = Object.entries(inherited).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      !harnessVariables.has(entry[0]) &&
+      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])),
+  );
+  return {
+    ...Object.fromEntries(kept),
+    REEVE_HOME: marks.home,
+    [RUN_MARK]: marks.runId,
+    [TOKEN_VARIABLE]: marks.token,
+    REEVE_SESSION: marks.sessionName,
+  };
+}
+
+/** The keeper needs almost nothing, and holds none of the caller's secrets for as long as the run lasts. */
+export function keeperEnvironment(
+  inherited: Readonly<Record<string, string | undefined>>,
+  home: string,
+): Record<string, string> {
+  const passed = ['PATH', 'HOME', 'REEVE_STORE', 'REEVE_CHECKPOINT'].flatMap((name) => {
+    const value = inherited[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(passed), LC_ALL: 'C', REEVE_HOME: home };
+}

@@ -1,0 +1,219 @@
+# The keeper: one for each run, as small as a shell. It starts the harness, waits for it, and records its exit.
+# Perl, because that is on every Linux and macOS machine, waits for exact exit statuses, and can make the two system
+# calls that containment needs without anything to compile. No modules: they would triple its memory.
+#
+#   blocked    reads descriptor 3 until end of file. Without a final "go" the launcher has died: nothing is started.
+#   forked     the child puts its own identity on disk, then executes the harness. It dies with the keeper.
+#   waiting    collects every child; as subreaper it inherits the orphans of the whole tree.
+#   recording  puts the exit on disk by rename, again and again while the disk is full.
+#   finalising becomes the finaliser: same pid, still subreaper, so that it can sweep what the harness left.
+#
+# Arguments: run directory, run id, title, mode, system call numbers (prctl, madvise, fsync; 0 where not known),
+# then the command of the finaliser.
+# Message on descriptor 3, fields separated by NUL: directory, cgroup's procs file or nothing, number of environment
+# entries, those, the command and its arguments, "go".
+use strict;
+
+# Standard error is the harness's: not a word of the keeper may get into it.
+$SIG{__WARN__} = sub { };
+
+my ($run_dir, $run_id, $title, $mode, $prctl, $madvise, $fsync, @finaliser) = @ARGV;
+my $PR_SET_PDEATHSIG = 1;
+my $PR_SET_CHILD_SUBREAPER = 36;
+my $MADV_DONTNEED = 4;
+my $SIGKILL = 9;
+my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
+
+# What ends a terminal or a session must not end the one process that can say how the harness ended.
+my @WEATHERED = qw(HUP INT QUIT TERM PIPE TSTP TTIN TTOU USR1 USR2);
+$SIG{$_} = 'IGNORE' for @WEATHERED;
+$0 = "reeve-keeper $title";
+chdir $run_dir;
+syscall($prctl, $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) if $prctl;
+
+open(my $report, '>&=', 4) or exit 1;
+select((select($report), $| = 1)[0]);
+
+my $message = read_all(3);
+my @fields = split /\0/, $message, -1;
+unless (@fields >= 5 && $fields[-1] eq 'go') {
+    record(qq("notStarted":"its launcher died before letting it go"));
+    finalise();
+}
+pop @fields;
+my ($directory, $cgroup_procs, $environment_size) = splice @fields, 0, 3;
+my %environment = map { split /=/, $_, 2 } splice @fields, 0, $environment_size;
+my @command = @fields;
+my @open_until_exec;
+
+checkpoint('keeper.released');
+my $oom_before = oom_kills();
+my ($harness, $problem) = start_harness();
+if (defined $problem) {
+    record('"notStarted":"' . escaped($problem) . '"');
+    print $report "failed $problem\n";
+    close $report;
+    finalise();
+}
+checkpoint('keeper.executing');
+print $report "executing $harness\n";
+close $report;
+give_back_memory();
+
+my $status;
+while (1) {
+    my $ended = wait();
+    if ($ended == $harness) { $status = $?; last; }
+    last if $ended == -1;
+}
+checkpoint('keeper.exited');
+if (defined $status) {
+    my ($code, $signal) = ($status >> 8, $status & 127);
+    my $oom = defined $oom_before ? oom_kills() - $oom_before : 'null';
+    my $uptime = first_word('/proc/uptime');
+    record(join ',',
+        '"pid":' . $harness,
+        '"code":' . ($signal ? 'null' : $code),
+        '"signal":' . ($signal ? $signal : 'null'),
+        '"uptime":' . ($uptime eq '' ? 'null' : qq("$uptime")),
+        '"oomKills":' . $oom);
+}
+checkpoint('keeper.recorded');
+finalise();
+
+sub start_harness {
+    pipe(my $failure_in, my $failure_out) or return (undef, "no pipe for it: $!");
+    my $keeper = $$;
+    my $child = fork;
+    return (undef, "no process for it: $!") unless defined $child;
+    if ($child == 0) {
+        close $failure_in;
+        my $failed = become_harness($keeper);
+        print $failure_out $failed;
+        close $failure_out;
+        exit 127;
+    }
+    close $failure_out; # Open only in the child now, and closed there by a successful exec.
+    my $failed = do { local $/; <$failure_in> };
+    return ($child, undef) if !defined $failed || $failed eq '';
+    waitpid $child, 0;
+    return (undef, $failed);
+}
+
+# Returns only when it failed, with the reason.
+sub become_harness {
+    my ($keeper) = @_;
+    if ($prctl) {
+        syscall($prctl, $PR_SET_PDEATHSIG, $SIGKILL, 0, 0, 0);
+        return 'its keeper died' if getppid() != $keeper;
+    }
+    $SIG{$_} = 'DEFAULT' for @WEATHERED;
+    # Its own group, so that a harness that signals its group does not hit the keeper. A foreground one stays in the
+    # terminal's group, or it could not read the terminal.
+    setpgrp(0, 0) if $mode eq 'detached';
+    chdir $directory or return "cannot enter the directory $directory: $!";
+    if ($cgroup_procs ne '' && open my $procs, '>', $cgroup_procs) { print $procs "0\n"; close $procs; }
+    my $stat = slurp('/proc/self/stat');
+    my $start = $stat =~ /.*\)\s+(.*)$/s ? (split / /, $1)[19] : '';
+    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start"}\n))
+        or return "cannot write to the state directory: $!";
+    close_inherited();
+    %ENV = %environment;
+    exec { $command[0] } @command;
+    return "cannot execute $command[0]: $!";
+}
+
+# Descriptors that Perl opened close themselves on exec; those that came with this process must be told to.
+sub close_inherited {
+    my ($F_SETFD, $FD_CLOEXEC) = (2, 1);
+    my @numbers = (3, 4);
+    if (opendir my $list, -d '/proc/self/fd' ? '/proc/self/fd' : '/dev/fd') {
+        @numbers = grep { /^\d+$/ && $_ > 2 } readdir $list;
+        closedir $list;
+    }
+    for my $number (@numbers) {
+        open my $handle, '<&=', $number or next;
+        fcntl $handle, $F_SETFD, $FD_CLOEXEC;
+        push @open_until_exec, $handle; # Letting go of the handle would close the number at once.
+    }
+}
+
+sub record {
+    my ($fields) = @_;
+    my $text = qq({"version":1,"run":"$run_id",$fields}\n);
+    for my $try (1 .. $RECORD_TRIES) {
+        return if write_file('exit.json', $text);
+        return unless -d $run_dir;
+        sleep 1;
+    }
+}
+
+sub write_file {
+    my ($name, $text) = @_;
+    my $temporary = "$run_dir/.$name.$$";
+    open my $file, '>', $temporary or return 0;
+    my $written = print $file $text;
+    select((select($file), $| = 1)[0]);
+    syscall($fsync, fileno $file) if $fsync && $written;
+    $written = close($file) && $written;
+    return 1 if $written && rename $temporary, "$run_dir/$name";
+    unlink $temporary;
+    return 0;
+}
+
+sub finalise {
+    exec { $finaliser[0] } @finaliser;
+    exit 1; # The record is on disk: the next reader finalises from it.
+}
+
+# The program text used only until here need not stay resident for the days that a run may take.
+sub give_back_memory {
+    return unless $madvise && open my $maps, '<', '/proc/self/smaps';
+    my ($from, $length, $is_file, $dirty);
+    while (my $line = <$maps>) {
+        if ($line =~ /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+\s*(\/.*)?$/) {
+            ($from, $length, $is_file, $dirty) = (hex $1, hex($2) - hex($1), defined $3, undef);
+        } elsif ($line =~ /^[0-9a-f]+-/) {
+            $is_file = 0;
+        } elsif ($line =~ /^Private_Dirty:\s+(\d+)/ && $is_file && $1 == 0) {
+            syscall($madvise, $from, $length, $MADV_DONTNEED);
+        }
+    }
+}
+
+sub oom_kills {
+    return slurp('/proc/vmstat') =~ /^oom_kill (\d+)$/m ? $1 : undef;
+}
+
+sub first_word { return (split ' ', slurp($_[0]))[0] // ''; }
+
+sub slurp {
+    open my $file, '<', $_[0] or return '';
+    local $/;
+    return <$file> // '';
+}
+
+sub read_all {
+    open my $file, '<&=', $_[0] or return '';
+    binmode $file;
+    local $/;
+    return <$file> // '';
+}
+
+sub escaped {
+    my ($text) = @_;
+    $text =~ s/([\\"])/\\$1/g;
+    $text =~ tr/\x00-\x1f/ /;
+    return $text;
+}
+
+# Tests stop or kill the keeper at a named step: REEVE_CHECKPOINT="name=kill" or "name=wait:/file".
+sub checkpoint {
+    my ($wanted, $action) = split /=/, $ENV{REEVE_CHECKPOINT} // '', 2;
+    return unless defined $action && $wanted eq $_[0];
+    kill 'KILL', $$ if $action eq 'kill';
+    if ($action =~ /^wait:(.*)/) {
+        open my $reached, '>', "$1.reached";
+        select undef, undef, undef, 0.005 until -e $1;
+    }
+}

@@ -1,0 +1,141 @@
+/** Starts a keeper, blocked, and lets it go. What the keeper does is told in keeper.pl. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { existsSync, openSync, closeSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Duplex } from 'node:stream';
+import { ReeveError } from '../api/errors.ts';
+import type { Containment, RunMode } from '../lifecycle/run.ts';
+import { systemCalls } from './containment.ts';
+
+export interface KeeperOrder {
+  readonly runId: string;
+  readonly runDirectory: string;
+  readonly sessionName: string;
+  readonly mode: RunMode;
+  readonly output: HarnessOutput;
+  readonly containment: Containment;
+  /** The keeper's own environment, not the harness's. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The command that the keeper becomes at the end. */
+  readonly finaliser: readonly string[];
+}
+
+/** Where a harness writes: this process's own terminal, its standard error only, or a log file. */
+export type HarnessOutput = 'inherit' | 'stderr' | { readonly log: string };
+
+export interface HarnessOrder {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export type KeeperReport =
+  | { readonly is: 'executing'; readonly pid: number }
+  | { readonly is: 'failed'; readonly because: string }
+  /** It ended without a word: killed, or the launcher's order never reached it. */
+  | { readonly is: 'silent' };
+
+export interface Keeper {
+  readonly pid: number;
+  /** Settles when the harness is known to be executing, or to have failed to. */
+  readonly report: Promise<KeeperReport>;
+  /** Settles when the keeper, and so the finaliser it becomes, is gone. */
+  readonly exited: Promise<void>;
+  readonly letGo: (harness: HarnessOrder) => void;
+  /** Without an order it starts nothing and ends by itself. */
+  readonly abandon: () => void;
+  /** Lets this process exit while the keeper goes on. */
+  readonly release: () => void;
+}
+
+export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
+  const calls = systemCalls(order.containment);
+  const perl = findPerl();
+  const log = typeof order.output === 'string' ? null : openSync(order.output.log, 'a', 0o600);
+  const child = spawn(
+    perl,
+    [
+      fileURLToPath(new URL('keeper.pl', import.meta.url)),
+      order.runDirectory,
+      order.runId,
+      order.sessionName,
+      order.mode,
+      ...[calls.prctl, calls.madvise, calls.fsync].map(String),
+      ...order.finaliser,
+    ],
+    { stdio: stdioOf(log, order.output), detached: order.mode === 'detached', env: order.environment },
+  );
+  if (log !== null) closeSync(log);
+  return new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve(keeperOf(child, order)));
+    child.once('error', (error) =>
+      reject(
+        new ReeveError('keeper_unavailable', `The keeper could not be started: ${error.message}.`, {
+          cause: error,
+        }),
+      ),
+    );
+  });
+}
+
+/** Perl is part of every Debian, Ubuntu, Fedora and macOS; where it is missing, nothing is started. */
+export function findPerl(path = process.env['PATH'] ?? ''): string {
+  const found = ['/usr/bin', ...path.split(delimiter)]
+    .filter((directory) => directory.startsWith('/'))
+    .map((directory) => join(directory, 'perl'))
+    .find((candidate) => existsSync(candidate));
+  if (found !== undefined) return found;
+  throw new ReeveError('keeper_unavailable', 'Perl was not found, and the keeper of a run needs it.', {
+    hint: 'Install it with the system (for example: apt-get install perl-base), then try again.',
+  });
+}
+
+function stdioOf(log: number | null, output: HarnessOutput): StdioOptions {
+  if (log !== null) return ['ignore', log, log, 'pipe', 'pipe'];
+  return ['inherit', output === 'stderr' ? 2 : 'inherit', 'inherit', 'pipe', 'pipe'];
+}
+
+function keeperOf(child: ChildProcess, order: KeeperOrder): Keeper {
+  // Made by the two 'pipe' entries above, which Node gives as duplex streams.
+  const [orders, reports] = [child.stdio[3], child.stdio[4]] as [Duplex, Duplex];
+  // A keeper that is gone cannot take an order; its missing report says so.
+  orders.on('error', () => {});
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    pid: child.pid ?? 0,
+    report: readReport(reports),
+    exited,
+    letGo: (harness) => orders.end(encodeOrder(harness, order.containment)),
+    abandon: () => orders.end(),
+    release: () => {
+      child.unref();
+      for (const stream of [orders, reports]) stream.destroy();
+    },
+  };
+}
+
+function encodeOrder(harness: HarnessOrder, containment: Containment): string {
+  const environment = Object.entries(harness.environment).map(([name, value]) => `${name}=${value}`);
+  return [
+    harness.cwd,
+    containment.by === 'cgroup' ? join(containment.path, 'cgroup.procs') : '',
+    environment.length,
+    ...environment,
+    ...harness.argv,
+    'go',
+  ].join('\0');
+}
+
+async function readReport(reports: Duplex): Promise<KeeperReport> {
+  let text = '';
+  try {
+    for await (const chunk of reports) text += String(chunk);
+  } catch {
+    // Destroyed by `release`, or the keeper died: what was read so far is all there is.
+  }
+  const [, word, rest = ''] = /^(executing|failed) (.*)$/m.exec(text) ?? [];
+  if (word === 'executing') return { is: 'executing', pid: Number(rest) };
+  return word === 'failed' ? { is: 'failed', because: rest } : { is: 'silent' };
+}

@@ -1,0 +1,97 @@
+/** Linux: everything from /proc, without starting a process. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { HostIdentity, ProcessFact, ProcessReading, ProcessTable } from './process-table.ts';
+
+export function createLinuxProcessTable(root = '/proc'): ProcessTable {
+  return {
+    host: hostIdentity(root),
+    read: (pid) => readProcess(root, pid),
+    all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
+    startedWith: (assignment) => pids(root).filter((pid) => hasInEnvironment(root, pid, assignment)),
+  };
+}
+
+/**
+ * The fields after the program name, which may itself contain spaces and parentheses: parse after the last `)`.
+ * state 3, ppid 4, pgrp 5, session 6, starttime 22, counted from 1 as in proc_pid_stat(5).
+ */
+export function parseStat(text: string): ProcessFact | null {
+  const open = text.indexOf('(');
+  const close = text.lastIndexOf(')');
+  if (open === -1 || close === -1) return null;
+  const fields = text.slice(close + 2).split(' ');
+  const field = (number: number) => fields[number - 3] ?? '';
+  const startTime = field(22);
+  if (startTime === '') return null;
+  return {
+    pid: Number(text.slice(0, open)),
+    parentPid: Number(field(4)),
+    groupId: Number(field(5)),
+    sessionId: Number(field(6)),
+    startTime,
+    isZombie: field(3) === 'Z' || field(3) === 'X',
+    name: text.slice(open + 1, close),
+  };
+}
+
+function readProcess(root: string, pid: number): ProcessReading {
+  try {
+    const fact = parseStat(readFileSync(`${root}/${pid}/stat`, 'latin1'));
+    return fact === null ? { is: 'unreadable', because: 'its stat makes no sense' } : { is: 'there', fact };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ESRCH') return { is: 'gone' };
+    if (code !== 'ENOENT') return { is: 'unreadable', because: `reading it gave ${code}` };
+    return isHidden(pid) ? { is: 'unreadable', because: 'it is hidden from this user' } : { is: 'gone' };
+  }
+}
+
+/** With /proc mounted hidepid, another user's process has no entry although it lives; signal 0 still finds it. */
+function isHidden(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH';
+  }
+}
+
+function factOf(reading: ProcessReading): ProcessFact[] {
+  return reading.is === 'there' ? [reading.fact] : [];
+}
+
+function pids(root: string): number[] {
+  return readdirSync(root).map(Number).filter(Number.isInteger);
+}
+
+function hasInEnvironment(root: string, pid: number, assignment: string): boolean {
+  try {
+    return `\0${readFileSync(`${root}/${pid}/environ`, 'latin1')}`.includes(`\0${assignment}\0`);
+  } catch {
+    // Another user's process, or gone meanwhile: not readable means that it was not started by this user's run.
+    return false;
+  }
+}
+
+function hostIdentity(root: string): HostIdentity {
+  return {
+    host: machineId() ?? hostname(),
+    boot: readFileSync(`${root}/sys/kernel/random/boot_id`, 'latin1').trim(),
+    pidNamespace: readlinkSync(`${root}/self/ns/pid`),
+  };
+}
+
+/** Together with the host name, since images and containers are copied with their machine id. */
+function machineId(): string | null {
+  try {
+    const id = readFileSync('/etc/machine-id', 'latin1').trim();
+    return id.length > 0 ? `${hostname()}/${id.slice(0, 12)}` : null;
+  } catch {
+    return null;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
+}

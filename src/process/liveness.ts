@@ -1,0 +1,32 @@
+/** Is the process on record alive? Alive and dead are proven; everything else is unknown. */
+import type { Liveness, ProcessIdentity } from '../lifecycle/process-identity.ts';
+import type { ProcessTable } from './process-table.ts';
+
+export function probe(table: ProcessTable, identity: ProcessIdentity): Liveness {
+  const here = table.host;
+  if (identity.host !== here.host) return unknown(`it is on host ${identity.host}, and this is ${here.host}`);
+  if (identity.boot !== here.boot) {
+    return { is: 'dead', proof: 'rebooted', because: 'the machine has been restarted since' };
+  }
+  if (identity.pidNamespace !== here.pidNamespace)
+    return unknown('it is in another pid namespace (a container)');
+  return probeHere(table, identity);
+}
+
+function probeHere(table: ProcessTable, identity: ProcessIdentity): Liveness {
+  const { pid, startTime } = identity;
+  const reading = table.read(pid);
+  if (reading.is === 'gone') return { is: 'dead', proof: 'gone', because: `process ${pid} is gone` };
+  if (reading.is === 'unreadable') return unknown(`process ${pid} cannot be read: ${reading.because}`);
+  if (startTime === null) return unknown(`process ${pid} was recorded without its start time`);
+  if (reading.fact.startTime !== startTime) {
+    return { is: 'dead', proof: 'reused', because: `pid ${pid} now belongs to another process` };
+  }
+  if (reading.fact.isZombie)
+    return { is: 'dead', proof: 'zombie', because: `process ${pid} has exited (zombie)` };
+  return { is: 'alive' };
+}
+
+function unknown(because: string): Liveness {
+  return { is: 'unknown', because };
+}

@@ -1,0 +1,42 @@
+/** What Reeve asks the operating system about processes. One adapter an operating system. */
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+
+export interface ProcessFact {
+  readonly pid: number;
+  readonly parentPid: number;
+  readonly groupId: number;
+  /** Null where the operating system does not tell. */
+  readonly sessionId: number | null;
+  readonly startTime: string;
+  /** It has exited and only waits to be collected: nothing of it executes. */
+  readonly isZombie: boolean;
+  /** The short program name, for people. */
+  readonly name: string;
+}
+
+export type ProcessReading =
+  | { readonly is: 'there'; readonly fact: ProcessFact }
+  | { readonly is: 'gone' }
+  | { readonly is: 'unreadable'; readonly because: string };
+
+export interface HostIdentity {
+  readonly host: string;
+  readonly boot: string;
+  readonly pidNamespace: string;
+}
+
+export interface ProcessTable {
+  readonly host: HostIdentity;
+  read(pid: number): ProcessReading;
+  /** Every process that can be seen. Throws when the table as a whole cannot be read: that is unknown, not empty. */
+  all(): readonly ProcessFact[];
+  /** The processes, of those that can be seen, that were started with this exact `NAME=value` in their environment. */
+  startedWith(assignment: string): readonly number[];
+}
+
+/** Throws when the process is not there: only a process that can be proven may be put on record. */
+export function identify(table: ProcessTable, pid: number): ProcessIdentity {
+  const reading = table.read(pid);
+  if (reading.is !== 'there') throw new Error(`Process ${pid} cannot be identified: it is ${reading.is}.`);
+  return { ...table.host, pid, startTime: reading.fact.startTime };
+}

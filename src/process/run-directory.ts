@@ -1,0 +1,90 @@
+/**
+ * A run's directory, written by its keeper: `started.json`, `exit.json`, and `output.log` for detached runs.
+ * Files appear whole, by rename; whatever else is found there is said to be unreadable, and left as it is.
+ */
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import type { ExitEvidence } from '../lifecycle/exit.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import type { ProcessTable } from './process-table.ts';
+
+export function createRunDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+export function logPathIn(runDirectory: string): string {
+  return join(runDirectory, 'output.log');
+}
+
+export function readExit(runDirectory: string, runId: string): ExitEvidence {
+  const path = join(runDirectory, 'exit.json');
+  const read = readRecord(path, runId);
+  if (read.is === 'absent') return { kind: 'none' };
+  if (read.is === 'unreadable') return { kind: 'unreadable', because: read.because };
+  const { notStarted, code, signal, uptime, oomKills } = read.record;
+  const atMs = Math.round(statSync(path).mtimeMs);
+  if (typeof notStarted === 'string') return { kind: 'not_started', reason: notStarted, atMs };
+  const exitCode = numberOrNull(code);
+  const exitSignal = signalName(numberOrNull(signal));
+  if ((exitCode === null) === (exitSignal === null)) {
+    return { kind: 'unreadable', because: 'it has neither or both of an exit code and a signal' };
+  }
+  return {
+    kind: 'exited',
+    code: exitCode,
+    signal: exitSignal,
+    atMs,
+    uptimeMs: typeof uptime === 'string' ? Math.round(Number(uptime) * 1000) : null,
+    oomKills: numberOrNull(oomKills),
+  };
+}
+
+/** The harness as its own process recorded it before it executed; null when that is not, or not yet, known. */
+export function readStarted(
+  runDirectory: string,
+  runId: string,
+  table: ProcessTable,
+): ProcessIdentity | null {
+  const read = readRecord(join(runDirectory, 'started.json'), runId);
+  if (read.is !== 'read' || typeof read.record['pid'] !== 'number') return null;
+  const { pid, startTime } = read.record;
+  if (typeof startTime === 'string' && startTime !== '') return { ...table.host, pid, startTime };
+  const reading = table.read(pid);
+  return { ...table.host, pid, startTime: reading.is === 'there' ? reading.fact.startTime : null };
+}
+
+type RecordReading =
+  | { is: 'read'; record: Readonly<Record<string, unknown>> }
+  | { is: 'absent' }
+  | { is: 'unreadable'; because: string };
+
+function readRecord(path: string, runId: string): RecordReading {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return code === 'ENOENT'
+      ? { is: 'absent' }
+      : { is: 'unreadable', because: `reading ${path} gave ${code}` };
+  }
+  try {
+    const record: unknown = JSON.parse(text);
+    if (typeof record !== 'object' || record === null) throw new TypeError('not an object');
+    const fields = Object.fromEntries(Object.entries(record));
+    if (fields['run'] !== runId) return { is: 'unreadable', because: `${path} is of another run` };
+    return { is: 'read', record: fields };
+  } catch {
+    return { is: 'unreadable', because: `${path} is not the JSON of an exit record` };
+  }
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function signalName(number: number | null): string | null {
+  if (number === null) return null;
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`;
+}

@@ -1,0 +1,52 @@
+/** The tree of one run, as something that can be looked at and signalled. */
+import type { Run } from '../lifecycle/run.ts';
+import { cgroupPids, killCgroup, removeCgroup } from './cgroup.ts';
+import type { ProcessTable } from './process-table.ts';
+import { findTree } from './tree.ts';
+import type { Member } from './tree.ts';
+
+export interface RunTree {
+  find(): readonly Member[];
+  /** Sends only to a process that is proven, at this moment, to be the member found. */
+  signal(member: Member, signal: NodeJS.Signals): void;
+  /** Ends all at once where the kernel can; the caller goes on to end the rest one by one. */
+  killAtOnce(): void;
+  /** Gives back what held the tree together. */
+  dissolve(): void;
+}
+
+export function runTree(table: ProcessTable, run: Pick<Run, 'id' | 'keeper' | 'containment'>): RunTree {
+  const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
+  return {
+    find: () =>
+      // This process may be inside the tree (an agent that stops its own session): it must see the end through.
+      findTree(table, {
+        runId: run.id,
+        keeper: run.keeper,
+        cgroupPids: cgroup === null ? [] : cgroupPids(cgroup),
+      }).filter((member) => member.pid !== process.pid),
+    signal: (member, signal) => signalProven(table, member, signal),
+    killAtOnce: () => {
+      if (cgroup !== null && !cgroupPids(cgroup).includes(process.pid)) killCgroup(cgroup, run.id);
+    },
+    dissolve: () => {
+      if (cgroup !== null) removeCgroup(cgroup);
+    },
+  };
+}
+
+/** The check stands directly before the signal: a pid that was reused since it was found is left alone. */
+export function signalProven(
+  table: ProcessTable,
+  target: { readonly pid: number; readonly startTime: string | null },
+  signal: NodeJS.Signals,
+): void {
+  const reading = table.read(target.pid);
+  if (target.pid <= 1 || reading.is !== 'there' || reading.fact.isZombie) return;
+  if (target.startTime === null || reading.fact.startTime !== target.startTime) return;
+  try {
+    process.kill(target.pid, signal);
+  } catch {
+    // Gone in between, or not ours to signal: the proof that follows tells which, and names it if it lives on.
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Which processes belong to a run. Each sign alone misses some, so they are united:
+ * - its cgroup, where one could be made: complete, nothing leaves it;
+ * - descent from the keeper: complete where the keeper is a subreaper, for orphans then become its children;
+ * - the session and the process group that the keeper leads: they stay when parents die;
+ * - the mark in the environment: it stays through setsid and double forks, but not through `env -i`.
+ * The keeper itself is not part of the tree: it ends last, by itself.
+ */
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import type { ProcessFact, ProcessTable } from './process-table.ts';
+
+export const RUN_MARK = 'REEVE_RUN';
+
+export type Sign = 'cgroup' | 'descent' | 'session' | 'group' | 'mark';
+
+export interface Member {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly name: string;
+  readonly signs: readonly Sign[];
+}
+
+export interface TreeRoots {
+  readonly runId: string;
+  /** Null while the run is only claimed: then only marks could tell, and nothing has been started. */
+  readonly keeper: ProcessIdentity | null;
+  /** The pids in the run's cgroup now. */
+  readonly cgroupPids: readonly number[];
+}
+
+/** The living members, parents before their children where descent tells. */
+export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member[] {
+  const facts = table.all().filter((fact) => !fact.isZombie);
+  const signs = new Map<number, Set<Sign>>();
+  const add = (pid: number, sign: Sign) => signs.set(pid, (signs.get(pid) ?? new Set()).add(sign));
+
+  for (const pid of roots.cgroupPids) add(pid, 'cgroup');
+  for (const pid of table.startedWith(`${RUN_MARK}=${roots.runId}`)) add(pid, 'mark');
+  if (roots.keeper !== null && roots.keeper.boot === table.host.boot) {
+    for (const { pid, sign } of signsOfKeeper(facts, roots.keeper)) add(pid, sign);
+  }
+  return facts.flatMap((fact) => {
+    const found = signs.get(fact.pid);
+    if (found === undefined || fact.pid === roots.keeper?.pid) return [];
+    return [{ pid: fact.pid, startTime: fact.startTime, name: fact.name, signs: [...found] }];
+  });
+}
+
+function signsOfKeeper(
+  facts: readonly ProcessFact[],
+  keeper: ProcessIdentity,
+): { pid: number; sign: Sign }[] {
+  const holder = facts.find((fact) => fact.pid === keeper.pid);
+  // A stranger has the keeper's pid now: whatever group, session or children go by that number are the stranger's.
+  if (holder !== undefined && holder.startTime !== keeper.startTime) return [];
+  const since = Number(keeper.startTime);
+  const born = (fact: ProcessFact) => Number.isNaN(since) || Number(fact.startTime) >= since;
+  const others = facts.filter((fact) => fact.pid !== keeper.pid && born(fact));
+  const sessionLed = others.filter((fact) => fact.sessionId === keeper.pid);
+  const groupLed = others.filter((fact) => fact.groupId === keeper.pid);
+  const descendants = holder === undefined ? [] : descendantsOf(keeper.pid, others);
+  return [
+    ...descendants.map(({ pid }) => ({ pid, sign: 'descent' as const })),
+    ...sessionLed.map(({ pid }) => ({ pid, sign: 'session' as const })),
+    ...groupLed.map(({ pid }) => ({ pid, sign: 'group' as const })),
+  ];
+}
+
+/**
+ * A snapshot is not taken in one instant: a parent's pid may have been reused between two reads. A child is never
+ * older than its parent, so a younger "parent" is a stranger.
+ */
+function descendantsOf(root: number, facts: readonly ProcessFact[]): ProcessFact[] {
+  const found: ProcessFact[] = [];
+  const parents = [{ pid: root, startTime: '-Infinity' }];
+  for (let parent = parents.shift(); parent !== undefined; parent = parents.shift()) {
+    const { pid, startTime } = parent;
+    const children = facts.filter(
+      (fact) => fact.parentPid === pid && !(Number(fact.startTime) < Number(startTime)),
+    );
+    found.push(...children);
+    parents.push(...children);
+  }
+  return found;
+}

@@ -1,0 +1,77 @@
+/**
+ * The schema, as steps that are only ever added to. A database knows the number of the last step it took.
+ * What the two engines spell differently is passed in.
+ */
+interface Dialect {
+  readonly eventNumber: string;
+  readonly bigInteger: string;
+}
+
+const DIALECTS = {
+  sqlite: { eventNumber: 'integer primary key autoincrement', bigInteger: 'integer' },
+  postgres: { eventNumber: 'bigint generated always as identity primary key', bigInteger: 'bigint' },
+} as const satisfies Record<string, Dialect>;
+
+const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
+  ({ eventNumber, bigInteger }) => [
+    `create table sessions (
+      id text primary key,
+      name text not null unique,
+      harness text not null,
+      cwd text not null,
+      argv text not null,
+      epoch integer not null,
+      current_run_id text not null,
+      created_at ${bigInteger} not null
+    )`,
+    'create index sessions_current_run on sessions (current_run_id)',
+    `create table runs (
+      id text primary key,
+      session_id text not null references sessions (id),
+      epoch integer not null,
+      state text not null check (state in ('claimed', 'running', 'ended')),
+      mode text not null,
+      argv text not null,
+      cwd text not null,
+      actor text not null,
+      launcher text not null,
+      token_hash text not null,
+      log_path text,
+      claimed_at ${bigInteger} not null,
+      intent text,
+      harness text,
+      keeper text,
+      containment text,
+      started_at ${bigInteger},
+      ending text,
+      outcome text,
+      ended_at ${bigInteger},
+      heartbeat_at ${bigInteger},
+      unique (session_id, epoch),
+      check ((state = 'ended') = (ending is not null)),
+      check ((state = 'ended') = (outcome is not null))
+    )`,
+    // Promise 1 as the database enforces it, whatever the code above it does.
+    `create unique index runs_one_live on runs (session_id) where state <> 'ended'`,
+    `create index runs_ended on runs (ended_at) where state = 'ended'`,
+    `create table events (
+      seq ${eventNumber},
+      op text not null,
+      at ${bigInteger} not null,
+      session_id text not null,
+      run_id text,
+      kind text not null,
+      actor text not null,
+      data text not null
+    )`,
+    'create index events_of_session on events (session_id, seq)',
+    'create index events_of_op on events (op)',
+  ],
+];
+
+export const SCHEMA_VERSION = STEPS.length;
+
+/** The statements that bring a database from `version` to the present one. */
+export function migrationsFrom(version: number, engine: keyof typeof DIALECTS): readonly string[] {
+  return STEPS.slice(version).flatMap((step) => step(DIALECTS[engine]));
+}

@@ -1,0 +1,203 @@
+/**
+ * PostgreSQL: the store of a fleet. A connection may break at any moment, also between a commit and its answer:
+ * every unit of work can be repeated, because its op tells whether it already happened.
+ */
+import pg from 'pg';
+import { ReeveError } from '../api/errors.ts';
+import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
+import { wasCommitted } from './sql.ts';
+import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
+
+const SCHEMA = 'reeve';
+/** A CLI command needs one connection, a daemon a few. */
+const MAX_CONNECTIONS = 4;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Bounds how long a person waits for an unreachable server: attempts times the pause, and the connect timeouts. */
+const ATTEMPTS = 5;
+const RETRY_PAUSE_MS = 200;
+/** Numbers for advisory locks: any two that no other program in the database uses. */
+const MIGRATION_LOCK = 7_233_391;
+const EVENT_ORDER_LOCK = 7_233_392;
+
+export async function openPostgres(url: string): Promise<SqlDriver> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    options: `-c search_path=${SCHEMA}`,
+    application_name: 'reeve',
+    // An idle pool must not keep a command from exiting.
+    allowExitOnIdle: true,
+  });
+  // A broken idle connection is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {});
+  const place = placeOf(url);
+  const driver: SqlDriver = {
+    engine: 'postgres',
+    place,
+    read: (work) => retried(place, () => withConnection(pool, (client) => work(sqlOf(client)))),
+    write: (op, work) => writeOnce(pool, place, op, work),
+    close: () => pool.end(),
+  };
+  try {
+    await retried(place, () => withConnection(pool, (client) => migrate(client, place)));
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return driver;
+}
+
+async function writeOnce<T>(
+  pool: pg.Pool,
+  place: string,
+  op: string,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T> {
+  let unanswered: { result: T } | undefined;
+  return retried(place, () =>
+    withConnection(pool, async (client) => {
+      const sql = sqlOf(client);
+      if (unanswered !== undefined && (await wasCommitted(sql, op))) return unanswered.result;
+      unanswered = undefined;
+      await client.query('begin');
+      try {
+        const result = await work(sql);
+        unanswered = { result };
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        if (!isConnectionLoss(error)) await client.query('rollback');
+        throw error;
+      }
+    }),
+  );
+}
+
+async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  client.on('error', ignore);
+  try {
+    return await work(client);
+  } catch (error) {
+    if (isConnectionLoss(error)) broken = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    client.release(broken);
+  }
+}
+
+async function retried<T>(place: string, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConnectionLoss(error) && !isSerialisation(error)) throw error;
+      if (attempt === ATTEMPTS) throw unavailable(place, error);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+    }
+  }
+}
+
+function sqlOf(client: pg.PoolClient): Sql {
+  const query = async (text: string, values: readonly SqlValue[] = []) =>
+    client.query<Row>({ text: numbered(text), values: [...values], types: TYPES });
+  return {
+    all: async (text, values) => (await query(text, values)).rows,
+    run: async (text, values) => (await query(text, values)).rowCount ?? 0,
+    nowMs: async () => {
+      const { rows } = await query('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now');
+      return Number(rows[0]?.['now']);
+    },
+    forUpdate: ' for update',
+    lockEventOrder: async () => {
+      await query('select pg_advisory_xact_lock(?)', [EVENT_ORDER_LOCK]);
+    },
+  };
+}
+
+async function migrate(client: pg.PoolClient, place: string): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await client.query(`create schema if not exists ${SCHEMA}`);
+    await client.query('create table if not exists schema_version (version integer not null)');
+    const { rows } = await client.query<{ version: number }>(
+      'select max(version) as version from schema_version',
+    );
+    const version = rows[0]?.version ?? 0;
+    if (version > SCHEMA_VERSION) throw newer(place, version);
+    for (const statement of migrationsFrom(version, 'postgres')) await client.query(statement);
+    if (version < SCHEMA_VERSION)
+      await client.query('insert into schema_version values ($1)', [SCHEMA_VERSION]);
+    await client.query('commit');
+  } catch (error) {
+    if (!isConnectionLoss(error)) await client.query('rollback');
+    throw error;
+  }
+}
+
+const numberedTexts = new Map<string, string>();
+
+/** `?` to `$1`, `$2`, …; no statement of the store has a question mark in a literal. */
+function numbered(text: string): string {
+  const known = numberedTexts.get(text);
+  if (known !== undefined) return known;
+  let count = 0;
+  const result = text.replaceAll('?', () => `$${(count += 1)}`);
+  numberedTexts.set(text, result);
+  return result;
+}
+
+/** Times and event numbers fit a double for 285,000 years; as strings they would differ from the other engine. */
+const TYPES = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
+};
+
+/** Class 08 is a lost connection, 57P01 to 57P03 a server going down or coming up, 53300 one with no room. */
+const LOSS_STATES = /^(08|57P0[123]$|53300$)/;
+const LOSS_ERRNOS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH']);
+
+function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  if (LOSS_STATES.test(code) || LOSS_ERRNOS.has(code)) return true;
+  if (error instanceof AggregateError) return error.errors.some(isConnectionLoss);
+  return /Connection terminated|timeout exceeded when trying to connect|not queryable/.test(error.message);
+}
+
+function isSerialisation(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01');
+}
+
+function unavailable(place: string, cause: unknown): ReeveError {
+  return new ReeveError('store_unavailable', `The store at ${place} does not answer.`, {
+    hint: 'Check REEVE_STORE and that PostgreSQL is running, then try again.',
+    cause,
+  });
+}
+
+function newer(place: string, version: number): ReeveError {
+  return new ReeveError(
+    'store_newer',
+    `The store at ${place} was written by a newer Reeve (schema ${version}, this one knows ${SCHEMA_VERSION}).`,
+    { hint: 'Update this Reeve; nothing was changed.' },
+  );
+}
+
+/** The address without user and password. */
+function placeOf(url: string): string {
+  try {
+    const parsed = new URL(url);
+    return `postgres://${parsed.host}${parsed.pathname}`;
+  } catch {
+    throw new ReeveError('usage', 'REEVE_STORE is not a PostgreSQL address.', {
+      hint: 'It looks like postgres://user:password@host:5432/database.',
+    });
+  }
+}
+
+function ignore(): void {}

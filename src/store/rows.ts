@@ -1,0 +1,111 @@
+/** Rows to facts and back. The schema's checks guarantee what the casts here assume. */
+import type { Ending, Run } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
+import type { Row, SqlValue } from './sql.ts';
+import type { SessionWithRun, StoredEvent } from './store.ts';
+
+const RUN_COLUMNS = [
+  'id',
+  'session_id',
+  'epoch',
+  'state',
+  'mode',
+  'argv',
+  'cwd',
+  'actor',
+  'launcher',
+  'token_hash',
+  'log_path',
+  'claimed_at',
+  'intent',
+  'harness',
+  'keeper',
+  'containment',
+  'started_at',
+  'ending',
+] as const;
+
+export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
+
+/** A session's columns carry the prefix s_, its run's none. */
+export const SELECT_SESSION_WITH_RUN = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')},
+  s.id as s_id, s.name as s_name, s.harness as s_harness, s.cwd as s_cwd, s.argv as s_argv, s.epoch as s_epoch,
+  s.created_at as s_created_at
+  from sessions s join runs r on r.id = s.current_run_id`;
+
+export function runOf(row: Row): Run {
+  // One cast for the union: the schema ties keeper, containment, started_at and ending to the state.
+  return {
+    id: text(row, 'id'),
+    sessionId: text(row, 'session_id'),
+    epoch: Number(row['epoch']),
+    state: row['state'],
+    mode: row['mode'],
+    argv: json(row['argv']),
+    cwd: text(row, 'cwd'),
+    actor: text(row, 'actor'),
+    launcher: json(row['launcher']),
+    tokenHash: text(row, 'token_hash'),
+    logPath: row['log_path'] ?? null,
+    claimedAtMs: Number(row['claimed_at']),
+    intent: json(row['intent']),
+    harness: json(row['harness']),
+    keeper: json(row['keeper']),
+    containment: json(row['containment']),
+    startedAtMs: row['started_at'] ?? null,
+    ending: json(row['ending']),
+  } as Run;
+}
+
+export function sessionWithRunOf(row: Row): SessionWithRun {
+  const session: Session = {
+    id: text(row, 's_id'),
+    name: text(row, 's_name'),
+    harness: text(row, 's_harness'),
+    cwd: text(row, 's_cwd'),
+    argv: json(row['s_argv']) as readonly string[], // Written by the claim as an array of strings.
+    epoch: Number(row['s_epoch']),
+    createdAtMs: Number(row['s_created_at']),
+  };
+  return { session, run: runOf(row) };
+}
+
+export function eventOf(row: Row): StoredEvent {
+  return {
+    seq: Number(row['seq']),
+    atMs: Number(row['at']),
+    sessionId: text(row, 'session_id'),
+    runId: row['run_id'] === null ? null : text(row, 'run_id'),
+    kind: text(row, 'kind'),
+    actor: text(row, 'actor'),
+    data: json(row['data']) as Record<string, unknown>, // Always written as an object.
+  };
+}
+
+/** What a step can change of a run, as columns and values. */
+export function changedColumns(run: Run): Readonly<Record<string, SqlValue>> {
+  const ending: Ending | null = run.ending;
+  return {
+    state: run.state,
+    intent: jsonOrNull(run.intent),
+    harness: jsonOrNull(run.harness),
+    keeper: jsonOrNull(run.keeper),
+    containment: jsonOrNull(run.containment),
+    started_at: run.startedAtMs,
+    ending: jsonOrNull(ending),
+    outcome: ending?.outcome ?? null,
+    ended_at: ending?.endedAtMs ?? null,
+  };
+}
+
+function text(row: Row, column: string): string {
+  return String(row[column]);
+}
+
+function json(value: SqlValue | undefined): unknown {
+  return typeof value === 'string' ? JSON.parse(value) : null;
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

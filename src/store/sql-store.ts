@@ -1,0 +1,252 @@
+/**
+ * The store, written once for both engines.
+ *
+ * A claim and every step are one transaction: read the run as it is, let `lifecycle` decide, write on the condition
+ * that it still is so, and add the event. Nought rows changed means that the race was lost, and the caller is told.
+ */
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { takeStep } from '../lifecycle/run.ts';
+import type { Run, Step, StepResult } from '../lifecycle/run.ts';
+import {
+  changedColumns,
+  eventOf,
+  runOf,
+  SELECT_RUN,
+  SELECT_SESSION_WITH_RUN,
+  sessionWithRunOf,
+} from './rows.ts';
+import type { Sql, SqlDriver } from './sql.ts';
+import type { ClaimRequest, ClaimResult, FenceResult, SessionWithRun, Store, StoredEvent } from './store.ts';
+
+/** More candidates than this help nobody to choose. */
+const MAX_CANDIDATES = 10;
+
+type NewEvent = Omit<StoredEvent, 'seq' | 'atMs'>;
+
+export function createStore(driver: SqlDriver): Store {
+  return {
+    engine: driver.engine,
+    place: driver.place,
+    claim: (request) => inTransaction(driver, (sql, op) => claim(sql, op, request)),
+    step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
+    heartbeat: (runId, token) => inTransaction(driver, (sql, op) => heartbeat(sql, op, runId, token)),
+    note: (event, once) => inTransaction(driver, (sql, op) => note(sql, op, event, once)),
+    run: (runId) => driver.read((sql) => readRun(sql, runId)),
+    sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,
+    find: (reference) => driver.read((sql) => find(sql, reference)),
+    live: () => sessions(driver, `where r.state <> 'ended' order by r.claimed_at, r.id`),
+    recentlyEnded: (limit) =>
+      sessions(driver, `where r.state = 'ended' order by r.ended_at desc limit ?`, [limit]),
+    runsOf: (sessionId) =>
+      driver.read(async (sql) =>
+        (await sql.all(`${SELECT_RUN} where session_id = ? order by epoch`, [sessionId])).map(runOf),
+      ),
+    eventsOf: (sessionId) =>
+      driver.read(async (sql) =>
+        (
+          await sql.all(
+            'select seq, at, session_id, run_id, kind, actor, data from events where session_id = ? order by seq',
+            [sessionId],
+          )
+        ).map(eventOf),
+      ),
+    removeSession: (sessionId, actor) =>
+      inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
+    close: () => driver.close(),
+  };
+}
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Promise<T>): Promise<T> {
+  const op = randomUUID();
+  return driver.write(op, (sql) => work(sql, op));
+}
+
+async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<ClaimResult> {
+  const atMs = await sql.nowMs();
+  const isNew = (await insertSession(sql, request, atMs)) === 1;
+  // The lock on the session's row is what serialises claims where writers run side by side.
+  const [locked] = await sql.all(`select id, epoch from sessions where name = ?${sql.forUpdate}`, [
+    request.sessionName,
+  ]);
+  if (locked === undefined) throw new Error('A session vanished while it was being claimed.');
+  const sessionId = String(locked['id']);
+  if (!isNew) {
+    const existing = await sessionOf(sql, sessionId);
+    if (existing.run.state !== 'ended') return { won: false, because: 'owned', ...existing };
+    if (request.mustBeNew) return { won: false, because: 'name_taken', ...existing };
+  }
+  const epoch = Number(locked['epoch']) + 1;
+  await insertRun(sql, request, { sessionId, epoch, atMs });
+  await sql.run(
+    'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ? where id = ?',
+    [epoch, request.runId, request.cwd, JSON.stringify(request.argv), request.harness, sessionId],
+  );
+  await insertEvent(sql, op, atMs, {
+    sessionId,
+    runId: request.runId,
+    kind: 'run.claimed',
+    actor: request.actor,
+    data: { epoch, argv: request.argv, cwd: request.cwd, mode: request.mode, launcher: request.launcher },
+  });
+  return { won: true, ...(await sessionOf(sql, sessionId)) };
+}
+
+function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
+  return sql.run(
+    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at)
+     values (?, ?, ?, ?, ?, 0, ?, ?) on conflict (name) do nothing`,
+    [
+      request.sessionId,
+      request.sessionName,
+      request.harness,
+      request.cwd,
+      JSON.stringify(request.argv),
+      request.runId,
+      atMs,
+    ],
+  );
+}
+
+async function insertRun(
+  sql: Sql,
+  request: ClaimRequest,
+  place: { sessionId: string; epoch: number; atMs: number },
+): Promise<void> {
+  await sql.run(
+    `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at)
+     values (?, ?, ?, 'claimed', ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      request.runId,
+      place.sessionId,
+      place.epoch,
+      request.mode,
+      JSON.stringify(request.argv),
+      request.cwd,
+      request.actor,
+      JSON.stringify(request.launcher),
+      request.tokenHash,
+      request.logPath,
+      place.atMs,
+    ],
+  );
+}
+
+async function stepRun(sql: Sql, op: string, runId: string, step: Step): Promise<StepResult> {
+  const run = await readRun(sql, runId, sql.forUpdate);
+  if (run === null) return { taken: false, because: 'ended' };
+  const result = takeStep(run, step);
+  if (!result.taken) return result;
+  const columns = changedColumns(result.run);
+  const changed = await sql.run(
+    `update runs set ${Object.keys(columns)
+      .map((column) => `${column} = ?`)
+      .join(', ')} where id = ? and state = ? and epoch = ?`,
+    [...Object.values(columns), run.id, run.state, run.epoch],
+  );
+  if (changed !== 1) return { taken: false, because: 'ended' };
+  await insertEvent(sql, op, await sql.nowMs(), { sessionId: run.sessionId, runId: run.id, ...result.event });
+  return result;
+}
+
+async function heartbeat(sql: Sql, op: string, runId: string, token: string): Promise<FenceResult> {
+  const run = await readRun(sql, runId, sql.forUpdate);
+  if (run === null) return { accepted: false, because: 'no such run is known', current: null };
+  const { run: current } = await sessionOf(sql, run.sessionId);
+  const because = refuseWrite(run, current, token);
+  if (because === null) {
+    const atMs = await sql.nowMs();
+    await sql.run(`update runs set heartbeat_at = ? where id = ? and state <> 'ended'`, [atMs, run.id]);
+    return { accepted: true };
+  }
+  const event = { sessionId: run.sessionId, runId, kind: 'write.fenced', actor: `run ${runId}` };
+  await note(sql, op, { ...event, data: { write: 'heartbeat', because, current: current.id } }, 'once');
+  return { accepted: false, because, current };
+}
+
+function refuseWrite(run: Run, current: Run, token: string): string | null {
+  if (!timingSafeEqual(Buffer.from(hashToken(token)), Buffer.from(run.tokenHash)))
+    return 'the token is not its own';
+  if (run.state === 'ended') return `it has ended (${run.ending.outcome})`;
+  if (run.id !== current.id) return 'another run owns the session';
+  return null;
+}
+
+async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'always'): Promise<void> {
+  if (once === 'once') {
+    const known = await sql.all(
+      'select 1 as found from events where session_id = ? and run_id = ? and kind = ? limit 1',
+      [event.sessionId, event.runId, event.kind],
+    );
+    if (known.length > 0) return;
+  }
+  await insertEvent(sql, op, await sql.nowMs(), event);
+}
+
+async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent): Promise<void> {
+  await sql.lockEventOrder();
+  await sql.run(
+    'insert into events (op, at, session_id, run_id, kind, actor, data) values (?, ?, ?, ?, ?, ?, ?)',
+    [op, atMs, event.sessionId, event.runId, event.kind, event.actor, JSON.stringify(event.data)],
+  );
+}
+
+async function removeSession(sql: Sql, op: string, sessionId: string, actor: string): Promise<boolean> {
+  const [locked] = await sql.all(`select name, epoch from sessions where id = ?${sql.forUpdate}`, [
+    sessionId,
+  ]);
+  if (locked === undefined) return true;
+  const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
+  if (live.length > 0) return false;
+  for (const table of ['events', 'runs'] as const) {
+    await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
+  }
+  await sql.run('delete from sessions where id = ?', [sessionId]);
+  await insertEvent(sql, op, await sql.nowMs(), {
+    sessionId,
+    runId: null,
+    kind: 'session.removed',
+    actor,
+    data: { name: locked['name'], epoch: locked['epoch'] },
+  });
+  return true;
+}
+
+async function readRun(sql: Sql, runId: string, lock = ''): Promise<Run | null> {
+  const [row] = await sql.all(`${SELECT_RUN} where id = ?${lock}`, [runId]);
+  return row === undefined ? null : runOf(row);
+}
+
+async function sessionOf(sql: Sql, sessionId: string): Promise<SessionWithRun> {
+  const [row] = await sql.all(`${SELECT_SESSION_WITH_RUN} where s.id = ?`, [sessionId]);
+  if (row === undefined) throw new Error(`Session ${sessionId} has no current run.`);
+  return sessionWithRunOf(row);
+}
+
+function sessions(driver: SqlDriver, where: string, values: readonly (string | number)[] = []) {
+  return driver.read(async (sql) =>
+    (await sql.all(`${SELECT_SESSION_WITH_RUN} ${where}`, values)).map(sessionWithRunOf),
+  );
+}
+
+async function find(sql: Sql, reference: string): Promise<{ matches: readonly SessionWithRun[] }> {
+  const attempts: [where: string, values: readonly (string | number)[]][] = [
+    ['s.name = ?', [reference]],
+    ['s.id = ? or s.id in (select session_id from runs where id = ?)', [reference, reference]],
+    [
+      'substr(s.id, 1, ?) = ? or s.id in (select session_id from runs where substr(id, 1, ?) = ?)',
+      [reference.length, reference, reference.length, reference],
+    ],
+  ];
+  for (const [where, values] of attempts) {
+    const rows = await sql.all(
+      `${SELECT_SESSION_WITH_RUN} where ${where} order by s.name limit ${MAX_CANDIDATES}`,
+      values,
+    );
+    if (rows.length > 0) return { matches: rows.map(sessionWithRunOf) };
+  }
+  return { matches: [] };
+}

@@ -1,0 +1,36 @@
+/**
+ * The thin port below the store: one SQL text for both engines, `?` for values, and two kinds of unit of work.
+ * Only what the engines really do differently is in a driver; every statement of the store is written once.
+ */
+export type SqlValue = string | number | null;
+export type Row = Readonly<Record<string, SqlValue>>;
+
+export interface Sql {
+  all(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+  /** The number of rows changed. */
+  run(text: string, values?: readonly SqlValue[]): Promise<number>;
+  /** The store's own time: it alone orders what hosts with different clocks write. */
+  nowMs(): Promise<number>;
+  /** Ends a `select` whose row must not change before this unit of work is over. */
+  readonly forUpdate: string;
+  /** Makes events become visible in the order of their numbers, so that no reader of the log can miss one. */
+  lockEventOrder(): Promise<void>;
+}
+
+export interface SqlDriver {
+  readonly engine: 'sqlite' | 'postgres';
+  /** Where the state is, for people. */
+  readonly place: string;
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /**
+   * One transaction. `op` is a fresh id that `work` stores with its event: when the answer to a commit is lost, the
+   * driver looks for it to learn whether the commit happened, and repeats the work only if it did not.
+   */
+  write<T>(op: string, work: (sql: Sql) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Proves that a unit of work was committed, when its connection broke before the answer came. */
+export async function wasCommitted(sql: Sql, op: string): Promise<boolean> {
+  return (await sql.all('select 1 as found from events where op = ? limit 1', [op])).length > 0;
+}

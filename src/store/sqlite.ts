@@ -1,0 +1,216 @@
+/**
+ * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
+ * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
+ */
+import { DatabaseSync } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import { ReeveError } from '../api/errors.ts';
+import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
+import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
+
+/** How long one attempt waits inside SQLite for another writer. A claim takes well under a millisecond. */
+const BUSY_WAIT_MS = 5_000;
+/** After so many such waits a lock is not contention any more, but somebody holding it. */
+const BUSY_ATTEMPTS = 6;
+/** "Reev" in ASCII, in the file's header: a database of another program is never migrated. */
+const APPLICATION_ID = 0x52656576;
+
+const RESULT = {
+  busy: 5,
+  readonly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cantOpen: 14,
+  notADatabase: 26,
+} as const;
+
+type Statement = StatementSyncInstance;
+
+export async function openSqlite(path: string): Promise<SqlDriver> {
+  const connection = new Connection(path);
+  await connection.prepareSchema();
+  return {
+    engine: 'sqlite',
+    place: path,
+    read: (work) => connection.exclusively(() => connection.read(work)),
+    write: (_op, work) => connection.exclusively(() => connection.transaction(work)),
+    close: () => connection.exclusively(async () => connection.close()),
+  };
+}
+
+class Connection {
+  readonly #path: string;
+  readonly #database: DatabaseSyncInstance;
+  readonly #statements = new Map<string, Statement>();
+  #tail: Promise<unknown> = Promise.resolve();
+
+  readonly sql: Sql = {
+    // The driver's rows are plain objects of the column types used in the schema: text, integer, null.
+    all: async (text, values = []) => this.#statement(text).all(...values) as Row[],
+    run: async (text, values: readonly SqlValue[] = []) => this.#statement(text).run(...values).changes,
+    nowMs: async () => Date.now(),
+    forUpdate: '',
+    lockEventOrder: async () => {},
+  };
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#database = this.#explained(() => {
+      const database = new DatabaseSync(path);
+      // Before anything that takes a lock, or simultaneous openers fail.
+      database.exec(`pragma busy_timeout = ${BUSY_WAIT_MS}`);
+      return database;
+    });
+  }
+
+  async prepareSchema(): Promise<void> {
+    const version = this.#explained(() => this.#schemaVersion());
+    this.#explained(() => {
+      this.#database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+    });
+    if (version === SCHEMA_VERSION) return;
+    await this.transaction(async () => {
+      // Read again: of many openers of a fresh directory, one migrates and the others find it done.
+      for (const statement of migrationsFrom(this.#schemaVersion(), 'sqlite')) this.#database.exec(statement);
+      this.#database.exec(
+        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
+      );
+    });
+  }
+
+  async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.sql);
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    this.#begin();
+    try {
+      const result = await work(this.sql);
+      this.#database.exec('commit');
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw this.#explain(error);
+    }
+  }
+
+  /** One unit of work at a time on this connection: an await inside a transaction must not let another one in. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(work);
+    this.#tail = result.catch(() => {});
+    return result;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #begin(): void {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        this.#database.exec('begin immediate');
+        return;
+      } catch (error) {
+        if (resultOf(error) !== RESULT.busy || attempt === BUSY_ATTEMPTS) throw this.#explain(error);
+      }
+    }
+  }
+
+  #rollback(): void {
+    if (this.#database.isTransaction) this.#database.exec('rollback');
+  }
+
+  #statement(text: string): Statement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const prepared = this.#database.prepare(text);
+    this.#statements.set(text, prepared);
+    return prepared;
+  }
+
+  #schemaVersion(): number {
+    const version = this.#number('pragma user_version');
+    const isOurs = this.#number('pragma application_id') === APPLICATION_ID;
+    const isEmpty = this.#number('select count(*) from sqlite_schema') === 0;
+    if (!isOurs && !isEmpty) {
+      throw new ReeveError(
+        'store_damaged',
+        `${this.#path} is a database of another program, so it was not touched.`,
+        {
+          hint: 'Choose another state directory with REEVE_HOME.',
+        },
+      );
+    }
+    if (version > SCHEMA_VERSION) {
+      throw new ReeveError(
+        'store_newer',
+        `${this.#path} was written by a newer Reeve (schema ${version}, this one knows ${SCHEMA_VERSION}), so it was not touched.`,
+        { hint: 'Update this Reeve, or choose another state directory with REEVE_HOME.' },
+      );
+    }
+    return version;
+  }
+
+  #number(text: string): number {
+    const row = this.#database.prepare(text).get();
+    return Number(Object.values(row ?? {})[0] ?? 0);
+  }
+
+  #explained<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    switch (resultOf(error)) {
+      case RESULT.busy:
+        return new ReeveError('store_unavailable', `${this.#path} stayed locked by another process.`, {
+          hint: 'Look for a stuck process that has it open, then try again; nothing was changed.',
+          cause: error,
+        });
+      case RESULT.corrupt:
+      case RESULT.notADatabase:
+        return new ReeveError(
+          'store_damaged',
+          `${this.#path} is damaged or not a database, so it was not touched.`,
+          {
+            hint: 'Restore it from a copy, or move it away to begin anew; the logs in runs/ are still there.',
+            cause: error,
+          },
+        );
+      case RESULT.full:
+        return new ReeveError(
+          'store_full',
+          `The disk that holds ${this.#path} is full; nothing was changed.`,
+          {
+            hint: 'Free some space and try again.',
+            cause: error,
+          },
+        );
+      case RESULT.readonly:
+      case RESULT.cantOpen:
+      case RESULT.ioError:
+        return new ReeveError('store_unavailable', `${this.#path} cannot be read and written.`, {
+          hint: 'Check that the state directory and its files belong to you, or set REEVE_HOME.',
+          cause: error,
+        });
+      case undefined:
+      default:
+        return error;
+    }
+  }
+}
+
+/** SQLite's primary result code; extended codes carry it in their low byte. */
+function resultOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return Number(error.errcode) & 0xff;
+}

@@ -1,0 +1,73 @@
+/** What Reeve remembers. Each method is one unit of work; a write that lost its race says so and changes nothing. */
+import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import type { Session } from '../lifecycle/session.ts';
+
+export interface SessionWithRun {
+  readonly session: Session;
+  /** The session's latest run, live or ended. */
+  readonly run: Run;
+}
+
+export interface ClaimRequest {
+  readonly runId: string;
+  /** Used when the session is new. */
+  readonly sessionId: string;
+  readonly sessionName: string;
+  readonly harness: string;
+  readonly cwd: string;
+  readonly argv: readonly string[];
+  readonly mode: RunMode;
+  readonly actor: string;
+  readonly launcher: ProcessIdentity;
+  readonly tokenHash: string;
+  readonly logPath: string | null;
+  /** A name that must not exist yet: set for proposed names, so that they never join somebody's session. */
+  readonly mustBeNew: boolean;
+}
+
+export type ClaimResult =
+  | ({ readonly won: true } & SessionWithRun)
+  | ({ readonly won: false; readonly because: 'owned' | 'name_taken' } & SessionWithRun);
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly sessionId: string;
+  readonly runId: string | null;
+  readonly kind: string;
+  readonly actor: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export type FenceResult =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly because: string; readonly current: Run | null };
+
+export interface Found {
+  readonly matches: readonly SessionWithRun[];
+}
+
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres';
+  readonly place: string;
+  claim(request: ClaimRequest): Promise<ClaimResult>;
+  /** Decided by `takeStep` on the run as it is now, and written on the condition that it still is. */
+  step(runId: string, step: Step): Promise<StepResult>;
+  /** Accepts a write of the run that holds the token, only while it is its session's current, living run. */
+  heartbeat(runId: string, token: string): Promise<FenceResult>;
+  /** Adds to the log what changed no state. With `once`, an event of this kind is kept at most once a run. */
+  note(event: Omit<StoredEvent, 'seq' | 'atMs'>, once: 'once' | 'always'): Promise<void>;
+  run(runId: string): Promise<Run | null>;
+  sessionByName(name: string): Promise<SessionWithRun | null>;
+  /** By name, or else by session or run id, or else by a prefix of one; at most a handful of matches. */
+  find(reference: string): Promise<Found>;
+  live(): Promise<readonly SessionWithRun[]>;
+  /** The latest first. */
+  recentlyEnded(limit: number): Promise<readonly SessionWithRun[]>;
+  runsOf(sessionId: string): Promise<readonly Run[]>;
+  eventsOf(sessionId: string): Promise<readonly StoredEvent[]>;
+  /** False when a run of it is live. */
+  removeSession(sessionId: string, actor: string): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+/** What every use case works with. */
+import { userInfo } from 'node:os';
+import { createDarwinProcessTable } from '../process/darwin.ts';
+import { createLinuxProcessTable } from '../process/linux.ts';
+import type { ProcessTable } from '../process/process-table.ts';
+import { RUN_MARK } from '../process/tree.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { homeAt, homeFrom, prepareHome } from './home.ts';
+import type { Home } from './home.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Context {
+  readonly home: Home;
+  readonly store: Store;
+  readonly table: ProcessTable;
+  /** Who acts, as the record will say: a person, or the run inside which this happens. */
+  readonly actor: string;
+  readonly environment: Environment;
+}
+
+export interface OpenOptions {
+  /** The state directory; by default REEVE_HOME, or else the XDG state directory. */
+  readonly home?: string;
+  /** A PostgreSQL address; by default REEVE_STORE, or else SQLite in the state directory. */
+  readonly store?: string;
+  readonly actor?: string;
+  readonly environment?: Environment;
+}
+
+export async function openContext(options: OpenOptions = {}): Promise<Context> {
+  const environment = options.environment ?? process.env;
+  const home = options.home === undefined ? homeFrom(environment) : homeAt(options.home);
+  prepareHome(home);
+  const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
+  const store = await openStore(postgres === '' ? { sqlite: home.database } : { postgres });
+  const table = process.platform === 'darwin' ? createDarwinProcessTable() : createLinuxProcessTable();
+  return { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
+}
+
+function actorFrom(environment: Environment): string {
+  const run = environment[RUN_MARK];
+  return run === undefined || run === '' ? userName() : `run ${run}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without an entry in the password file, as in some containers.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

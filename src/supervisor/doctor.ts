@@ -1,0 +1,113 @@
+/** Looks whether Reeve can keep its promises here, and says what is missing. */
+import { execFileSync } from 'node:child_process';
+import { bestContainment } from '../process/containment.ts';
+import { findPerl } from '../process/keeper.ts';
+import { probe } from '../process/liveness.ts';
+import { identify } from '../process/process-table.ts';
+import { openContext } from './context.ts';
+import type { Context, OpenOptions } from './context.ts';
+import { reconcileAll } from './reconcile.ts';
+
+export interface Check {
+  readonly name: string;
+  readonly is: 'good' | 'poor' | 'bad';
+  readonly says: string;
+}
+
+export async function doctor(options: OpenOptions = {}): Promise<readonly Check[]> {
+  const checks: Check[] = [
+    checkNode(),
+    checked('keeper', checkPerl),
+    checked('containment', checkContainment),
+  ];
+  let context: Context;
+  try {
+    context = await openContext(options);
+  } catch (error) {
+    return [...checks, { name: 'store', is: 'bad', says: sentenceOf(error) }];
+  }
+  try {
+    const { engine, place } = context.store;
+    checks.push({ name: 'store', is: 'good', says: `${engine} at ${place} can be read and written.` });
+    checks.push(checked('processes', () => checkProbe(context)));
+    checks.push(await checkRuns(context));
+    return checks;
+  } finally {
+    await context.store.close();
+  }
+}
+
+function checkNode(): Check {
+  return {
+    name: 'node',
+    is: 'good',
+    says: `Node ${process.versions.node} on ${process.platform} ${process.arch}.`,
+  };
+}
+
+function checkPerl(): Check {
+  const perl = findPerl();
+  const version = execFileSync(perl, ['-e', 'print $^V'], { encoding: 'utf8', env: { LC_ALL: 'C' } });
+  return { name: 'keeper', is: 'good', says: `${perl} ${version} keeps runs.` };
+}
+
+function checkContainment(): Check {
+  const by = bestContainment();
+  switch (by) {
+    case 'cgroup':
+      return {
+        name: 'containment',
+        is: 'good',
+        says: 'Each run gets a cgroup of its own: nothing can escape it.',
+      };
+    case 'subreaper':
+      return {
+        name: 'containment',
+        is: 'good',
+        says: 'The keeper is the subreaper of its run: orphans come to it (no cgroup can be made here).',
+      };
+    case 'marks':
+      return {
+        name: 'containment',
+        is: 'poor',
+        says: 'Only group, session, parents and marks: a process that leaves all four is not found.',
+      };
+  }
+}
+
+/** The probe must find this very process alive, or nothing it says of others can be trusted. */
+function checkProbe(context: Context): Check {
+  const seen = probe(context.table, identify(context.table, process.pid));
+  return seen.is === 'alive'
+    ? {
+        name: 'processes',
+        is: 'good',
+        says: 'The process table can be read, and tells this process from others.',
+      }
+    : { name: 'processes', is: 'bad', says: `This very process was found ${seen.is}: ${seen.because}.` };
+}
+
+async function checkRuns(context: Context): Promise<Check> {
+  const live = await context.store.live();
+  const seen = await reconcileAll(context, live);
+  const doubts = live.flatMap(({ session }, index) =>
+    seen[index]?.liveness === 'unknown'
+      ? [`${session.name} (${seen[index].because ?? 'no reason known'})`]
+      : [],
+  );
+  if (doubts.length === 0)
+    return { name: 'runs', is: 'good', says: `${live.length} on record as live, all accounted for.` };
+  return { name: 'runs', is: 'poor', says: `Not known whether alive: ${doubts.join('; ')}.` };
+}
+
+function checked(name: string, check: () => Check): Check {
+  try {
+    return check();
+  } catch (error) {
+    return { name, is: 'bad', says: sentenceOf(error) };
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,99 @@
+/**
+ * The one way in which a run becomes terminal: its tree swept and proven gone, then the outcome, once.
+ * The keeper does it at the end of its life; if it could not, whoever looks next does. Both at once is harmless.
+ */
+import { decideOutcome } from '../lifecycle/exit.ts';
+import type { ExitEvidence } from '../lifecycle/exit.ts';
+import type { EndedRun, LiveRun } from '../lifecycle/run.ts';
+import { checkpoint } from '../process/checkpoint.ts';
+import { endTree } from '../process/end-tree.ts';
+import type { EndReport } from '../process/end-tree.ts';
+import { runTree } from '../process/run-tree.ts';
+import type { Member } from '../process/tree.ts';
+import type { Context } from './context.ts';
+
+/** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
+export const SWEEP_GRACE_MS = 2_000;
+
+export type FinaliseResult =
+  | { readonly is: 'ended'; readonly run: EndedRun }
+  | { readonly is: 'survivors'; readonly survivors: readonly Member[] };
+
+export interface FinaliseOrder {
+  readonly exit: ExitEvidence;
+  readonly actor: string;
+  /** What was seen, as sentences without a full stop. */
+  readonly evidence: readonly string[];
+  readonly graceMs: number;
+}
+
+export async function finaliseRun(
+  context: Context,
+  run: LiveRun,
+  order: FinaliseOrder,
+): Promise<FinaliseResult> {
+  await checkpoint('finalise.begun');
+  const tree = runTree(context.table, run);
+  const report = await endTree(tree, order.graceMs);
+  if (report.survivors.length > 0) {
+    await noteSurvivors(context, run, report.survivors);
+    return { is: 'survivors', survivors: report.survivors };
+  }
+  tree.dissolve();
+  await checkpoint('finalise.swept');
+  const ended = await writeEnding(context, run, order, report);
+  await checkpoint('finalise.ended');
+  return { is: 'ended', run: ended };
+}
+
+export async function noteSurvivors(
+  context: Context,
+  run: LiveRun,
+  survivors: readonly Member[],
+): Promise<void> {
+  await context.store.note(
+    {
+      sessionId: run.sessionId,
+      runId: run.id,
+      kind: 'run.survivors',
+      actor: context.actor,
+      data: { survivors },
+    },
+    'once',
+  );
+}
+
+export function describeMembers(members: readonly Member[]): string {
+  return members.map((member) => `${member.name} (pid ${member.pid})`).join(', ');
+}
+
+async function writeEnding(
+  context: Context,
+  run: LiveRun,
+  order: FinaliseOrder,
+  report: EndReport,
+): Promise<EndedRun> {
+  const latest = await context.store.run(run.id);
+  if (latest === null) throw new Error(`Run ${run.id} is not in the store.`);
+  if (latest.state === 'ended') return latest;
+  const decision = decideOutcome(latest.intent, order.exit);
+  const isIntended = decision.outcome === latest.intent?.outcome;
+  const result = await context.store.step(run.id, {
+    kind: 'end',
+    ending: {
+      ...decision,
+      actor: isIntended && latest.intent !== null ? latest.intent.actor : order.actor,
+      evidence: [...order.evidence, ...sweepEvidence(report), 'its process tree was proven gone'],
+      endedAtMs: 'atMs' in order.exit ? order.exit.atMs : Date.now(),
+    },
+  });
+  const ended = result.taken ? result.run : await context.store.run(run.id);
+  if (ended?.state !== 'ended') throw new Error(`Run ${run.id} did not end.`);
+  return ended;
+}
+
+function sweepEvidence(report: EndReport): string[] {
+  if (report.found.length === 0) return [];
+  const killed = report.killed.length === 0 ? '' : `, ${report.killed.length} of them by SIGKILL`;
+  return [`left behind and ended: ${describeMembers(report.found)}${killed}`];
+}

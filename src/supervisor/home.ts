@@ -1,0 +1,60 @@
+/** Where a machine's state lives. */
+import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ReeveError } from '../api/errors.ts';
+
+export interface Home {
+  readonly path: string;
+  readonly database: string;
+  readonly runs: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function homeAt(path: string): Home {
+  const absolute = resolve(path);
+  return { path: absolute, database: join(absolute, 'reeve.db'), runs: join(absolute, 'runs') };
+}
+
+export function homeFrom(environment: Environment): Home {
+  const chosen = environment['REEVE_HOME'];
+  if (chosen !== undefined && chosen !== '') return homeAt(chosen);
+  const state = environment['XDG_STATE_HOME'];
+  const base = state !== undefined && state.startsWith('/') ? state : join(homedir(), '.local', 'state');
+  return homeAt(join(base, 'reeve'));
+}
+
+/** Creates it for this user alone; one that others may enter is closed to them. */
+export function prepareHome(home: Home): void {
+  try {
+    mkdirSync(home.runs, { recursive: true, mode: 0o700 });
+    if ((statSync(home.path).mode & 0o077) !== 0) chmodSync(home.path, 0o700);
+    accessSync(home.path, constants.W_OK | constants.X_OK);
+    accessSync(home.runs, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new ReeveError(
+      'state_directory',
+      `The state directory ${home.path} cannot be used: ${reasonOf(error)}.`,
+      {
+        hint: 'Choose a directory that you may write to, with REEVE_HOME.',
+        cause: error,
+      },
+    );
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EEXIST: 'a file is in its place',
+  ENOTDIR: 'a file is in its place',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+};
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+}

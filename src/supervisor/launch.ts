@@ -1,0 +1,219 @@
+/**
+ * Launch: no window in which two live, or one is forgotten.
+ *   claim → keeper started blocked and identified → `running` with that identity → keeper let go → executing.
+ * The claim decides; what is looked at before it only chooses how to ask.
+ */
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ReeveError } from '../api/errors.ts';
+import type { EndedRun, LiveRun, Run, RunMode } from '../lifecycle/run.ts';
+import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
+import { planStart } from '../lifecycle/takeover.ts';
+import type { OnLive } from '../lifecycle/takeover.ts';
+import { checkpoint } from '../process/checkpoint.ts';
+import { identify } from '../process/process-table.ts';
+import { logPathIn } from '../process/run-directory.ts';
+import { runTree } from '../process/run-tree.ts';
+import { RUN_MARK } from '../process/tree.ts';
+import { hashToken } from '../store/sql-store.ts';
+import type { ClaimResult, SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { probeRun, runDirectory } from './liveness.ts';
+import { reconcileRun } from './reconcile.ts';
+import { intentNow, retireRun } from './retire.ts';
+import { startClaimed } from './start-claimed.ts';
+import type { Started } from './start-claimed.ts';
+
+/** What a harness gets between being asked to end and being killed: a model call in flight may want saving. */
+export const DEFAULT_GRACE_MS = 10_000;
+
+export interface LaunchRequest {
+  readonly argv: readonly string[];
+  /** A readable new name is chosen when none is given. */
+  readonly session?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly mode?: RunMode | undefined;
+  readonly onLive?: OnLive | undefined;
+  readonly graceMs?: number | undefined;
+  /** Where a foreground run's standard output goes; `stderr` keeps this process's own standard output clean. */
+  readonly foregroundOutput?: 'inherit' | 'stderr' | undefined;
+}
+
+export interface Owner extends SessionWithRun {
+  readonly run: LiveRun;
+}
+
+export type LaunchResult =
+  | ({ readonly is: 'started'; readonly replaced: EndedRun | null } & Started)
+  | ({ readonly is: 'attached' } & Owner)
+  | ({ readonly is: 'refused'; readonly code: 'live_owner' | 'inside_own_run' } & Owner)
+  | ({ readonly is: 'unproven'; readonly because: string } & Owner)
+  | ({ readonly is: 'never_started'; readonly replaced: EndedRun | null } & SessionWithRun);
+
+/** Each round somebody else was faster; so many in a row mean a fight that this caller should not go on with. */
+const MAX_ROUNDS = 20;
+
+export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
+  const order = checkedRequest(request);
+  const output = order.foregroundOutput ?? 'inherit';
+  let replaced: EndedRun | null = null;
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const existing = order.session === undefined ? null : await context.store.sessionByName(order.session);
+    const step = await dealWithOwner(context, existing, order);
+    if (step.is === 'retired') replaced = step.run;
+    else if (step.is !== 'free') return step;
+
+    const claimed = await claim(context, order, round);
+    if (claimed.result.won) {
+      const started = await startClaimed(context, claimed.result, claimed.token, output);
+      return { ...started, replaced };
+    }
+  }
+  throw new ReeveError('live_owner', 'Others keep claiming the session faster than this command can.', {
+    hint: 'Look with `reeve ls` who they are, then try again.',
+  });
+}
+
+interface Order extends LaunchRequest {
+  readonly cwd: string;
+  readonly mode: RunMode;
+  readonly onLive: OnLive;
+  readonly graceMs: number;
+}
+
+function checkedRequest(request: LaunchRequest): Order {
+  const [program] = request.argv;
+  if (program === undefined || program === '') {
+    throw new ReeveError('usage', 'No command was given.', {
+      hint: 'Put it behind --, as in: reeve run -- claude',
+    });
+  }
+  const refusal = request.session === undefined ? null : refuseSessionName(request.session);
+  if (refusal !== null) {
+    throw new ReeveError(
+      'bad_name',
+      `${quoted(request.session ?? '')} cannot be a session's name: ${refusal}.`,
+      {
+        hint: 'Choose another one with --session.',
+      },
+    );
+  }
+  const cwd = resolve(request.cwd ?? process.cwd());
+  if (!isDirectory(cwd)) {
+    throw new ReeveError('bad_directory', `${cwd} is not a directory that can be entered.`, {
+      hint: 'Give one that exists with --cwd.',
+    });
+  }
+  return {
+    ...request,
+    cwd,
+    mode: request.mode ?? 'detached',
+    onLive: request.onLive ?? 'refuse',
+    graceMs: request.graceMs ?? DEFAULT_GRACE_MS,
+  };
+}
+
+type OwnerStep =
+  | { readonly is: 'free' }
+  | { readonly is: 'retired'; readonly run: EndedRun }
+  | Exclude<LaunchResult, { is: 'started' | 'never_started' }>;
+
+async function dealWithOwner(
+  context: Context,
+  existing: SessionWithRun | null,
+  order: Order,
+): Promise<OwnerStep> {
+  const run = existing?.run;
+  if (existing === null || run === undefined || run.state === 'ended') return { is: 'free' };
+  const owner: Owner = { session: existing.session, run };
+  const liveness = probeRun(context, run);
+  const callerIsInside = order.onLive === 'retire' && isInside(context, run);
+  const plan = planStart({ liveness, callerIsInside }, order.onLive);
+  switch (plan.do) {
+    case 'claim':
+      return { is: 'free' };
+    case 'attach':
+      return { is: 'attached', ...owner };
+    case 'refuse':
+      return plan.code === 'unproven'
+        ? { is: 'unproven', because: plan.because, ...owner }
+        : { is: 'refused', code: plan.code, ...owner };
+    case 'reconcile': {
+      const seen = await reconcileRun(context, run);
+      if (seen.run.state === 'ended') return { is: 'free' };
+      return { is: 'unproven', because: seen.because ?? 'its end could not be proven', ...owner };
+    }
+    case 'retire':
+      return retireOwner(context, owner, order);
+  }
+}
+
+async function retireOwner(context: Context, owner: Owner, order: Order): Promise<OwnerStep> {
+  const intent = intentNow({
+    outcome: 'superseded',
+    actor: context.actor,
+    reason: `${context.actor} took over the session`,
+  });
+  const result = await retireRun(context, owner.run, intent, order.graceMs);
+  switch (result.is) {
+    case 'ended':
+      return { is: 'retired', run: result.run };
+    case 'unproven':
+      return { is: 'unproven', because: result.because, ...owner };
+    case 'survivors': {
+      const pids = result.survivors.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ');
+      return { is: 'unproven', because: `processes of it could not be ended: ${pids}`, ...owner };
+    }
+  }
+}
+
+/** By the mark, or by being found in its tree, for a caller whose environment was wiped. */
+function isInside(context: Context, run: Run): boolean {
+  if (context.environment[RUN_MARK] === run.id) return true;
+  const parent = process.ppid;
+  return runTree(context.table, run)
+    .find()
+    .some((member) => member.pid === parent);
+}
+
+async function claim(
+  context: Context,
+  order: Order,
+  round: number,
+): Promise<{ result: ClaimResult; token: string }> {
+  const runId = newId('r');
+  const token = randomBytes(24).toString('base64url');
+  const program = order.argv[0] ?? '';
+  const result = await context.store.claim({
+    runId,
+    sessionId: newId('s'),
+    sessionName: order.session ?? proposeSessionName(order.cwd, program, round),
+    mustBeNew: order.session === undefined,
+    harness: 'command',
+    cwd: order.cwd,
+    argv: order.argv,
+    mode: order.mode,
+    actor: context.actor,
+    launcher: identify(context.table, process.pid),
+    tokenHash: hashToken(token),
+    logPath: order.mode === 'detached' ? logPathIn(runDirectory(context, runId)) : null,
+  });
+  if (result.won) await checkpoint('launch.claimed');
+  return { result, token };
+}
+
+/** 80 random bits in an alphabet without look-alikes: short beginnings of ids are unique in practice. */
+function newId(kind: 'r' | 's'): string {
+  const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789';
+  return `${kind}-${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Control characters of a bad name must not reach a terminal. */
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name);
+}

@@ -1,0 +1,105 @@
+/** What a detached run wrote, and, followed, what it goes on to write until it ends. */
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../api/errors.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { Context } from './context.ts';
+import { reconcileRun } from './reconcile.ts';
+import { resolveSession } from './resolve.ts';
+
+export interface LogsRequest {
+  readonly follow?: boolean | undefined;
+  /** Only the last so many lines, to begin with. */
+  readonly lines?: number | undefined;
+  /** Stops following; the run is not touched. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const CHUNK_BYTES = 64 * 1024;
+const FOLLOW_POLL_MS = 50;
+/** Looking whether the run still lives costs a read of the store, so it is done less often than looking for output. */
+const LIVENESS_EVERY_POLLS = 4;
+/** How far back a tail looks for its lines: a log may have one endless line. */
+const MAX_TAIL_BYTES = 8 * 1024 * 1024;
+
+export async function* logs(
+  context: Context,
+  reference: string,
+  request: LogsRequest = {},
+): AsyncGenerator<Buffer> {
+  const { session, run } = await resolveSession(context, reference);
+  if (run.logPath === null) {
+    throw new ReeveError(
+      'no_log',
+      `Run ${run.id} of ${session.name} writes to its own terminal, so there is no log.`,
+      {
+        hint: 'Start it with --detach to have one.',
+      },
+    );
+  }
+  const file = await openLog(run.logPath);
+  if (file === null) return;
+  try {
+    const from = request.lines === undefined ? 0 : await tailStart(file, request.lines);
+    yield* request.follow === true ? follow(context, run, file, from, request.signal) : rest(file, from);
+  } finally {
+    await file.close();
+  }
+}
+
+async function* follow(
+  context: Context,
+  run: Run,
+  file: FileHandle,
+  from: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
+  let position = from;
+  let isOver = run.state === 'ended';
+  for (let poll = 0; signal?.aborted !== true; poll += 1) {
+    for await (const chunk of rest(file, position)) {
+      position += chunk.length;
+      yield chunk;
+    }
+    // The end was seen before the last read, so nothing that was written before the end is missed.
+    if (isOver) return;
+    if (poll % LIVENESS_EVERY_POLLS === 0) isOver = await hasEnded(context, run);
+    if (!isOver) await sleep(FOLLOW_POLL_MS);
+  }
+}
+
+async function hasEnded(context: Context, run: Run): Promise<boolean> {
+  const stored = await context.store.run(run.id);
+  return stored === null || (await reconcileRun(context, stored)).run.state === 'ended';
+}
+
+async function* rest(file: FileHandle, from: number): AsyncGenerator<Buffer> {
+  for (let position = from; ;) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function tailStart(file: FileHandle, lines: number): Promise<number> {
+  const { size } = await file.stat();
+  const from = Math.max(0, size - MAX_TAIL_BYTES);
+  const { buffer } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+  // A newline at the very end closes the last line and begins no other.
+  let index = buffer.length - 1;
+  for (let left = lines; left > 0 && index > 0; left -= 1) index = buffer.lastIndexOf(10, index - 1);
+  if (lines === 0) return size;
+  return index <= 0 ? from : from + index + 1;
+}
+
+async function openLog(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    // A run that ended before its keeper existed wrote nothing.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
+import { decideReconcile, isMassDeath } from '../lifecycle/reconcile.ts';
+import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
+import type { LiveRun, Run } from '../lifecycle/run.ts';
+import { readExit, readStarted } from '../process/run-directory.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
+import { probeRun, runDirectory } from './liveness.ts';
+
+export interface Reconciled {
+  readonly run: Run;
+  readonly liveness: 'alive' | 'dead' | 'unknown';
+  /** Why it could not be proven either way, when it could not. */
+  readonly because: string | null;
+}
+
+export async function reconcileRun(context: Context, run: Run): Promise<Reconciled> {
+  if (run.state === 'ended') return ended(run);
+  return carryOut(context, run, decide(context, run));
+}
+
+/** All runs that claim to live. In a mass death nobody is touched: the probe is taken to be broken. */
+export async function reconcileAll(
+  context: Context,
+  live: readonly SessionWithRun[],
+): Promise<readonly Reconciled[]> {
+  const decided = live.map(({ run }) => ({
+    run,
+    decision: run.state === 'ended' ? ({ do: 'nothing' } as const) : decide(context, run),
+  }));
+  const isInconclusive = isMassDeath(decided.map(({ decision }) => decision));
+  const results: Reconciled[] = [];
+  for (const { run, decision } of decided) {
+    if (run.state === 'ended') results.push(ended(run));
+    else if (isInconclusive && decision.do === 'finalise') results.push(await holdInMassDeath(context, run));
+    else results.push(await carryOut(context, run, decision));
+  }
+  return results;
+}
+
+function decide(context: Context, run: LiveRun): ReconcileDecision {
+  const liveness = probeRun(context, run);
+  const exit =
+    liveness.is === 'dead' ? readExit(runDirectory(context, run.id), run.id) : { kind: 'none' as const };
+  return decideReconcile(run, liveness, exit);
+}
+
+async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {
+  switch (decision.do) {
+    case 'nothing':
+      return { run: await withHarness(context, run), liveness: 'alive', because: null };
+    case 'hold':
+      return { run, liveness: 'unknown', because: decision.because };
+    case 'finalise': {
+      const result = await finaliseRun(context, run, {
+        exit: decision.exit,
+        actor: 'reconcile',
+        evidence: [decision.because],
+        graceMs: SWEEP_GRACE_MS,
+      });
+      if (result.is === 'ended') return ended(result.run);
+      return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
+    }
+  }
+}
+
+const MASS_DEATH =
+  'most runs looked dead at once, which more likely means a broken look at the process table; ask for this one by name';
+
+async function holdInMassDeath(context: Context, run: LiveRun): Promise<Reconciled> {
+  const event = { sessionId: run.sessionId, runId: run.id, kind: 'run.doubted', actor: 'reconcile' };
+  await context.store.note({ ...event, data: { because: MASS_DEATH } }, 'once');
+  return { run, liveness: 'unknown', because: MASS_DEATH };
+}
+
+/** A launcher that died right after letting go left the harness's identity only on disk. */
+async function withHarness(context: Context, run: LiveRun): Promise<Run> {
+  if (run.state === 'claimed' || run.harness !== null) return run;
+  const harness = readStarted(runDirectory(context, run.id), run.id, context.table);
+  if (harness === null) return run;
+  const result = await context.store.step(run.id, { kind: 'executing', harness });
+  return result.taken ? result.run : run;
+}
+
+function ended(run: Run): Reconciled {
+  return { run, liveness: 'dead', because: null };
+}

@@ -1,0 +1,64 @@
+/** The library: one object, the use cases as its methods, the same that the CLI calls. */
+import { openContext } from './context.ts';
+import type { Context, OpenOptions } from './context.ts';
+import { heartbeat } from './heartbeat.ts';
+import { launch } from './launch.ts';
+import { list, show } from './list.ts';
+import { logs } from './logs.ts';
+import { reconcileAll } from './reconcile.ts';
+import { remove } from './remove.ts';
+import { resolveSession } from './resolve.ts';
+import { resume } from './resume.ts';
+import { intentNow, retireRun } from './retire.ts';
+import type { RetireResult } from './retire.ts';
+import { assumeGone, stop } from './stop.ts';
+import { why } from './why.ts';
+import { DEFAULT_GRACE_MS } from './launch.ts';
+
+type Bound<F> = F extends (context: Context, ...rest: infer Rest) => infer Result
+  ? (...rest: Rest) => Result
+  : never;
+
+export interface Reeve {
+  readonly launch: Bound<typeof launch>;
+  readonly resume: Bound<typeof resume>;
+  /** Ends the run that owns the session, as superseded, and proves it. */
+  retire(reference: string, options?: { graceMs?: number }): Promise<RetireResult>;
+  stop(reference: string, options?: { graceMs?: number }): ReturnType<typeof stop>;
+  readonly assumeGone: Bound<typeof assumeGone>;
+  /** Looks at every run on record as live, and ends those that are proven dead. */
+  reconcile(): ReturnType<typeof reconcileAll>;
+  readonly list: Bound<typeof list>;
+  readonly show: Bound<typeof show>;
+  readonly why: Bound<typeof why>;
+  readonly logs: Bound<typeof logs>;
+  readonly remove: Bound<typeof remove>;
+  readonly heartbeat: Bound<typeof heartbeat>;
+  close(): Promise<void>;
+}
+
+export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
+  const context = await openContext(options);
+  return {
+    launch: (request) => launch(context, request),
+    resume: (reference, request) => resume(context, reference, request),
+    retire: (reference, { graceMs = DEFAULT_GRACE_MS } = {}) => retire(context, reference, graceMs),
+    stop: (reference, { graceMs = DEFAULT_GRACE_MS } = {}) => stop(context, reference, graceMs),
+    assumeGone: (reference) => assumeGone(context, reference),
+    reconcile: async () => reconcileAll(context, await context.store.live()),
+    list: (range) => list(context, range),
+    show: (reference) => show(context, reference),
+    why: (reference) => why(context, reference),
+    logs: (reference, request) => logs(context, reference, request),
+    remove: (reference) => remove(context, reference),
+    heartbeat: (credentials) => heartbeat(context, credentials),
+    close: () => context.store.close(),
+  };
+}
+
+async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
+  const { run } = await resolveSession(context, reference);
+  if (run.state === 'ended') return { is: 'ended', run };
+  const reason = `${context.actor} retired it`;
+  return retireRun(context, run, intentNow({ outcome: 'superseded', actor: context.actor, reason }), graceMs);
+}

@@ -1,0 +1,110 @@
+/**
+ * End a run and prove it. A saga, each step durable before its effect:
+ *   intent on record → tree asked, frozen, killed, proven gone → exit record awaited → keeper ended → outcome.
+ * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { uptime } from 'node:os';
+import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts';
+import { checkpoint } from '../process/checkpoint.ts';
+import { endTree } from '../process/end-tree.ts';
+import { probe } from '../process/liveness.ts';
+import { readExit } from '../process/run-directory.ts';
+import { runTree, signalProven } from '../process/run-tree.ts';
+import type { Member } from '../process/tree.ts';
+import type { Context } from './context.ts';
+import { describeMembers, finaliseRun, noteSurvivors } from './finalise.ts';
+import { probeRun, runDirectory } from './liveness.ts';
+import { reconcileRun } from './reconcile.ts';
+
+export type RetireResult =
+  | { readonly is: 'ended'; readonly run: EndedRun }
+  | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
+  | { readonly is: 'unproven'; readonly because: string };
+
+/** A keeper writes the exit within a millisecond of the end of its harness, unless it was stopped or the disk is full. */
+const EXIT_RECORD_WAIT_MS = 2_000;
+/** A launcher between its claim and its start takes milliseconds; one that was stopped there takes for ever. */
+const LAUNCHER_WAIT_MS = 5_000;
+const POLL_MS = 5;
+
+export function intentNow(intent: Omit<Intent, 'atMs' | 'uptimeMs'>): Intent {
+  return { ...intent, atMs: Date.now(), uptimeMs: Math.round(uptime() * 1000) };
+}
+
+export async function retireRun(
+  context: Context,
+  run: LiveRun,
+  intent: Intent,
+  graceMs: number,
+): Promise<RetireResult> {
+  const { run: seen, liveness, because } = await reconcileRun(context, run);
+  if (seen.state === 'ended') return { is: 'ended', run: seen };
+  if (liveness !== 'alive') return { is: 'unproven', because: because ?? 'its owner could not be found' };
+
+  await context.store.step(run.id, { kind: 'intend', intent });
+  await checkpoint('retire.intended');
+  const intended = await context.store.run(run.id);
+  if (intended === null) return { is: 'unproven', because: 'its record was removed meanwhile' };
+  if (intended.state === 'ended') return { is: 'ended', run: intended };
+  return intended.state === 'claimed'
+    ? retireClaimed(context, intended)
+    : retireRunning(context, intended, graceMs);
+}
+
+async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
+  const tree = runTree(context.table, run);
+  const first = await endTree(tree, graceMs);
+  await checkpoint('retire.tree_gone');
+  await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
+  // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
+  // and as long as it lives, whatever is orphaned comes to it and is found.
+  signalProven(context.table, run.keeper, 'SIGSTOP');
+  const late = await endTree(tree, 0);
+  if (late.survivors.length > 0) {
+    signalProven(context.table, run.keeper, 'SIGCONT');
+    await noteSurvivors(context, run, late.survivors);
+    return { is: 'survivors', survivors: late.survivors };
+  }
+  signalProven(context.table, run.keeper, 'SIGKILL');
+  await until(() => probeRun(context, run).is !== 'alive', EXIT_RECORD_WAIT_MS);
+  const killed = [...first.killed, ...late.killed];
+  const result = await finaliseRun(context, run, {
+    exit: readExit(runDirectory(context, run.id), run.id),
+    actor: context.actor,
+    evidence: [
+      first.found.length === 0
+        ? 'nothing of it was executing'
+        : `told to end: ${describeMembers(first.found)}` +
+          (killed.length === 0 ? '' : `; after the grace killed: ${describeMembers(killed)}`),
+    ],
+    graceMs: 0,
+  });
+  await checkpoint('retire.ended');
+  return result;
+}
+
+/** With the intent on record its launcher can no longer start it, and ends it as soon as it tries. */
+async function retireClaimed(context: Context, run: LiveRun): Promise<RetireResult> {
+  let latest = await reconcileRun(context, run);
+  await until(async () => {
+    const stored = await context.store.run(run.id);
+    latest = stored === null ? latest : await reconcileRun(context, stored);
+    return latest.run.state !== 'claimed';
+  }, LAUNCHER_WAIT_MS);
+  if (latest.run.state === 'ended') return { is: 'ended', run: latest.run };
+  return {
+    is: 'unproven',
+    because: `its launcher (pid ${run.launcher.pid}) neither starts it nor gives it up`,
+  };
+}
+
+function hasRecordedExit(context: Context, run: RunningRun): boolean {
+  const isKeeperGone = probe(context.table, run.keeper).is === 'dead';
+  return isKeeperGone || readExit(runDirectory(context, run.id), run.id).kind !== 'none';
+}
+
+async function until(condition: () => boolean | Promise<boolean>, limitMs: number): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  while (!(await condition()) && performance.now() < deadline) await sleep(POLL_MS);
+}

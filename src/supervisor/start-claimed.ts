@@ -1,0 +1,144 @@
+/** From the claim to an executing harness. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { SESSION_VARIABLES } from '../harness/session-variables.ts';
+import type { Containment, EndedRun, LiveRun, Run } from '../lifecycle/run.ts';
+import { checkpoint } from '../process/checkpoint.ts';
+import { chooseContainment } from '../process/containment.ts';
+import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
+import { spawnKeeper } from '../process/keeper.ts';
+import type { Keeper } from '../process/keeper.ts';
+import { identify } from '../process/process-table.ts';
+import { createRunDirectory, readStarted } from '../process/run-directory.ts';
+import { signalProven } from '../process/run-tree.ts';
+import { isInTerminalForeground } from '../process/terminal.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { finaliseRun } from './finalise.ts';
+import { runDirectory } from './liveness.ts';
+import { reconcileRun } from './reconcile.ts';
+
+export interface Started extends SessionWithRun {
+  /** Given to the harness, and to nobody else. */
+  readonly token: string;
+  /** Settles when the run is over; for a foreground run the caller waits for it. */
+  readonly over: Promise<EndedRun>;
+  /** Passes a signal on to the harness, if that is still the same process and does not get it from the terminal. */
+  readonly forward: (signal: NodeJS.Signals) => void;
+  /** Lets this process exit while the run goes on. */
+  readonly release: () => void;
+}
+
+export type StartResult =
+  | ({ readonly is: 'started' } & Started)
+  | ({ readonly is: 'never_started' } & SessionWithRun);
+
+export async function startClaimed(
+  context: Context,
+  claimed: SessionWithRun,
+  token: string,
+  foregroundOutput: 'inherit' | 'stderr',
+): Promise<StartResult> {
+  const { session, run } = claimed;
+  let keeper: Keeper;
+  let containment: Containment;
+  try {
+    createRunDirectory(runDirectory(context, run.id));
+    containment = chooseContainment(run.id, atMost(context));
+    keeper = await spawnKeeper({
+      runId: run.id,
+      runDirectory: runDirectory(context, run.id),
+      sessionName: session.name,
+      mode: run.mode,
+      output: run.logPath === null ? foregroundOutput : { log: run.logPath },
+      containment,
+      environment: keeperEnvironment(context.environment, context.home.path),
+      finaliser: [process.execPath, finaliserPath(), run.id],
+    });
+  } catch (error) {
+    return giveUp(context, claimed, error instanceof Error ? error.message : String(error));
+  }
+  await checkpoint('launch.keeper_spawned');
+  const recorded = await context.store.step(run.id, {
+    kind: 'start',
+    keeper: identify(context.table, keeper.pid),
+    containment,
+    atMs: Date.now(),
+  });
+  if (!recorded.taken) {
+    keeper.abandon();
+    await keeper.exited;
+    return giveUp(context, claimed, 'it was told to end before it had started');
+  }
+  await checkpoint('launch.started');
+  keeper.letGo({ argv: run.argv, cwd: run.cwd, environment: harnessEnvironment(context, claimed, token) });
+  await checkpoint('launch.released');
+  return afterRelease(context, claimed, keeper, token);
+}
+
+async function afterRelease(
+  context: Context,
+  claimed: SessionWithRun,
+  keeper: Keeper,
+  token: string,
+): Promise<StartResult> {
+  const report = await keeper.report;
+  await checkpoint('launch.executing');
+  const { session, run } = claimed;
+  if (report.is === 'executing') {
+    const harness = readStarted(runDirectory(context, run.id), run.id, context.table);
+    // Refused when the run has already ended: a quick end is never overwritten by a late "it runs".
+    if (harness !== null) await context.store.step(run.id, { kind: 'executing', harness });
+    const latest = (await context.store.run(run.id)) ?? run;
+    const over = keeper.exited.then(() => endOf(context, run));
+    const forward = (signal: NodeJS.Signals) => {
+      const comesFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && isInTerminalForeground();
+      if (harness !== null && !comesFromTerminal) signalProven(context.table, harness, signal);
+    };
+    return { is: 'started', session, run: latest, token, over, forward, release: keeper.release };
+  }
+  await keeper.exited;
+  return { is: 'never_started', session, run: await endOf(context, run) };
+}
+
+/** After its keeper is gone, a run is ended from the record it left. */
+async function endOf(context: Context, run: Run): Promise<EndedRun> {
+  const stored = await context.store.run(run.id);
+  const seen = stored === null ? null : (await reconcileRun(context, stored)).run;
+  if (seen?.state !== 'ended') throw new Error(`The end of run ${run.id} could not be proven.`);
+  return seen;
+}
+
+async function giveUp(context: Context, claimed: SessionWithRun, reason: string): Promise<StartResult> {
+  const stored = await context.store.run(claimed.run.id);
+  const run: Run = stored ?? claimed.run;
+  if (run.state === 'ended') return { is: 'never_started', session: claimed.session, run };
+  const exit = { kind: 'not_started', reason, atMs: Date.now() } as const;
+  const live: LiveRun = run;
+  const result = await finaliseRun(context, live, { exit, actor: context.actor, evidence: [], graceMs: 0 });
+  return { is: 'never_started', session: claimed.session, run: result.is === 'ended' ? result.run : run };
+}
+
+function harnessEnvironment(context: Context, { session, run }: SessionWithRun, token: string) {
+  return scrubEnvironment(context.environment, SESSION_VARIABLES, {
+    runId: run.id,
+    token,
+    sessionName: session.name,
+    home: context.home.path,
+  });
+}
+
+function atMost(context: Context): Containment['by'] {
+  const wanted = context.environment['REEVE_CONTAINMENT'];
+  return wanted === 'subreaper' || wanted === 'marks' ? wanted : 'cgroup';
+}
+
+/** Beside this file in the package; in the built package of this checkout when run from its sources. */
+function finaliserPath(): string {
+  const candidates = ['./finaliser.js', '../../dist/finaliser.js'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  const found = candidates.find((path) => existsSync(path));
+  if (found === undefined) throw new Error('The finaliser is not built.');
+  return found;
+}

@@ -1,0 +1,81 @@
+/** A person ends a session's run. The outcome is `stopped`, and it stays stopped. */
+import { ReeveError } from '../api/errors.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { describeMembers } from './finalise.ts';
+import { reconcileRun } from './reconcile.ts';
+import { resolveSession } from './resolve.ts';
+import { intentNow, retireRun } from './retire.ts';
+
+export interface StopResult extends SessionWithRun {
+  /** False when there was nothing to stop any more. */
+  readonly wasLive: boolean;
+}
+
+export async function stop(context: Context, reference: string, graceMs: number): Promise<StopResult> {
+  const { session, run } = await resolveSession(context, reference);
+  if (run.state === 'ended') return { session, run, wasLive: false };
+  const reason = `${context.actor} stopped it`;
+  const result = await retireRun(
+    context,
+    run,
+    intentNow({ outcome: 'stopped', actor: context.actor, reason }),
+    graceMs,
+  );
+  switch (result.is) {
+    case 'ended':
+      return { session, run: result.run, wasLive: result.run.intent !== null };
+    case 'survivors':
+      throw new ReeveError(
+        'survivors',
+        `Run ${run.id} of ${session.name} still has living processes after SIGKILL: ${describeMembers(result.survivors)}.`,
+        {
+          hint: 'It stays the owner of the session. Look at these processes, then run `reeve kill` again.',
+          details: { survivors: result.survivors },
+        },
+      );
+    case 'unproven':
+      throw new ReeveError(
+        'unproven',
+        `Run ${run.id} of ${session.name} could not be ended: ${result.because}.`,
+        {
+          hint: 'Run this where the run lives; or, if you know that it is gone, add --assume-gone.',
+        },
+      );
+  }
+}
+
+/**
+ * A person answers for what cannot be proven from here: the run is recorded as lost, on their word. Refused while
+ * the run is provably alive or can be ended properly.
+ */
+export async function assumeGone(context: Context, reference: string): Promise<StopResult> {
+  const { session, run } = await resolveSession(context, reference);
+  const seen = await reconcileRun(context, run);
+  if (seen.run.state === 'ended') return { session, run: seen.run, wasLive: false };
+  if (seen.liveness === 'alive') {
+    throw new ReeveError(
+      'live_owner',
+      `Run ${run.id} of ${session.name} is alive, so it cannot be assumed gone.`,
+      {
+        hint: `End it with \`reeve kill ${session.name}\`.`,
+      },
+    );
+  }
+  await context.store.step(run.id, { kind: 'end', ending: assumedEnding(context, seen.because) });
+  const ended: Run | null = await context.store.run(run.id);
+  return { session, run: ended ?? run, wasLive: true };
+}
+
+function assumedEnding(context: Context, because: string | null) {
+  return {
+    outcome: 'lost',
+    reason: `${context.actor} declared it gone; it could not be proven`,
+    actor: context.actor,
+    evidence: because === null ? [] : [because],
+    exitCode: null,
+    signal: null,
+    endedAtMs: Date.now(),
+  } as const;
+}

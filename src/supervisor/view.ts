@@ -1,0 +1,43 @@
+import type { RunView, SessionView } from '../api/session-view.ts';
+import { deriveStatus } from '../lifecycle/status.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
+import type { Reconciled } from './reconcile.ts';
+
+export function viewSession(session: Session, seen: Pick<Reconciled, 'run' | 'liveness'>): SessionView {
+  return {
+    name: session.name,
+    id: session.id,
+    harness: session.harness,
+    cwd: session.cwd,
+    argv: session.argv,
+    status: deriveStatus(seen.run, seen.liveness),
+    epoch: session.epoch,
+    run: viewRun(seen.run, seen.liveness),
+  };
+}
+
+export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
+  return {
+    id: run.id,
+    epoch: run.epoch,
+    state: run.state,
+    mode: run.mode,
+    outcome: run.ending?.outcome ?? null,
+    pid: run.harness?.pid ?? null,
+    keeperPid: run.keeper?.pid ?? null,
+    host: run.launcher.host,
+    startedAt: isoTime(run.startedAtMs ?? run.claimedAtMs),
+    endedAt: run.ending === null ? null : isoTime(run.ending.endedAtMs),
+    exitCode: run.ending?.exitCode ?? null,
+    signal: run.ending?.signal ?? null,
+    reason: run.ending?.reason ?? run.intent?.reason ?? null,
+    liveness,
+    containment: run.containment?.by ?? null,
+    logPath: run.logPath,
+  };
+}
+
+function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

@@ -1,0 +1,78 @@
+/** Looking at real processes from tests, independently of the code under test. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Seen {
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+/** Alive means: there, the same process as when it was seen, and not a zombie. */
+export function isAlive({ pid, startTime }: Seen): boolean {
+  const now = look(pid);
+  return now !== null && now.startTime === startTime && !now.isZombie;
+}
+
+/** The identity of a living process; throws when there is none. */
+export function see(pid: number): Seen {
+  const now = look(pid);
+  if (now === null) throw new Error(`There is no process ${pid}.`);
+  return { pid, startTime: now.startTime };
+}
+
+/** Signals only what was seen before and is still the same process. */
+export function signalSeen(seen: Seen, signal: NodeJS.Signals): void {
+  if (isAlive(seen)) process.kill(seen.pid, signal);
+}
+
+export function parentOf(pid: number): number {
+  return Number(fieldsOf(pid)?.[1]);
+}
+
+/** Waits for an event; the limit only turns a hang into a failure. */
+export async function eventually<T>(
+  what: string,
+  probe: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  limitMs = 20_000,
+): Promise<T> {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined && value !== null && value !== false) return value;
+    if (Date.now() > deadline) throw new Error(`Waited in vain for: ${what}`);
+    await sleep(10);
+  }
+}
+
+/** Living processes whose environment has this exact assignment. */
+export function startedWith(assignment: string): Seen[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(Number.isInteger)
+    .flatMap((pid) => {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+        const now = look(pid);
+        return environment.includes(assignment) && now !== null && !now.isZombie
+          ? [{ pid, startTime: now.startTime }]
+          : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function look(pid: number): { startTime: string; isZombie: boolean } | null {
+  const fields = fieldsOf(pid);
+  if (fields === null) return null;
+  return { startTime: fields[19] ?? '', isZombie: fields[0] === 'Z' || fields[0] === 'X' };
+}
+
+function fieldsOf(pid: number): string[] | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+/** A state directory of a test's own, the built CLI on it, and the proof that nothing of it is left. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SessionView } from '../../src/api/session-view.ts';
+import type { SessionDetail } from '../../src/supervisor/list.ts';
+import { eventually, see, signalSeen, startedWith } from './processes.ts';
+import type { Seen } from './processes.ts';
+
+export const CLI = fileURLToPath(new URL('../../dist/reeve.js', import.meta.url));
+
+/** What a finished command wrote is in the pipe already; this is only for a pipe that somebody else holds open. */
+const PIPE_DRAIN_MS = 1_000;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Sandbox {
+  readonly root: string;
+  readonly home: string;
+  readonly env: Record<string, string>;
+  /** Runs the CLI to its end. */
+  reeve(args: readonly string[], options?: { env?: Record<string, string>; cwd?: string }): Promise<Finished>;
+  /** The same with --json, which must exit as expected and print one JSON value. */
+  json<T>(args: readonly string[], expectedCode?: number): Promise<T>;
+  show(session: string): Promise<SessionDetail>;
+  list(): Promise<SessionView[]>;
+  /** Starts the CLI and does not wait for it. */
+  start(args: readonly string[], options?: SpawnOptions): ChildProcess;
+  /** A file that a command of the test writes a pid to, as the process that it then names. */
+  pidFrom(file: string): Promise<Seen>;
+  path(name: string): string;
+  cleanUp(): Promise<void>;
+}
+
+export function createSandbox(extra: Record<string, string> = {}): Sandbox {
+  const root = mkdtempSync(join(tmpdir(), 'reeve-test-'));
+  const home = join(root, 'state');
+  const env: Record<string, string> = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: root,
+    REEVE_HOME: home,
+    ...extra,
+  };
+  const seen: Seen[] = [];
+  const start = (args: readonly string[], options: SpawnOptions = {}) =>
+    spawn(process.execPath, [CLI, ...args], {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...options,
+    });
+  const reeve: Sandbox['reeve'] = (args, options = {}) =>
+    finished(start(args, { cwd: options.cwd ?? root, env: { ...env, ...options.env } }));
+  const json = async <T>(args: readonly string[], expectedCode = 0): Promise<T> => {
+    const result = await reeve([args[0] ?? '', '--json', ...args.slice(1)]);
+    if (result.code !== expectedCode) {
+      throw new Error(`reeve ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`);
+    }
+    return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
+  };
+  return {
+    root,
+    home,
+    env,
+    reeve,
+    json,
+    show: (session) => json(['show', session]),
+    list: () => json(['ls']),
+    start,
+    path: (name) => join(root, name),
+    pidFrom: async (file) => {
+      const text = await eventually(
+        `a pid in ${file}`,
+        () => readIfThere(join(root, file)).match(/^\d+(?=\n)/)?.[0],
+      );
+      const process = see(Number(text));
+      seen.push(process);
+      return process;
+    },
+    cleanUp: () => cleanUp(root, home, seen, json),
+  };
+}
+
+export function finished(child: ChildProcess): Promise<Finished> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk) => (stdout += String(chunk)));
+  child.stderr?.on('data', (chunk) => (stderr += String(chunk)));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+    // A process that kept the pipe open must not hang a caller, and so must not hang a test.
+    child.once('exit', (code, signal) => {
+      setTimeout(() => resolve({ code, signal, stdout, stderr }), PIPE_DRAIN_MS).unref();
+    });
+  });
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+async function cleanUp(
+  root: string,
+  home: string,
+  seen: readonly Seen[],
+  json: Sandbox['json'],
+): Promise<void> {
+  try {
+    for (const { name, run } of await json<SessionView[]>(['ls', '--live'])) {
+      if (run.liveness === 'alive') await json(['kill', name]);
+    }
+  } finally {
+    // Keepers become finalisers for a moment; everything that carries this state directory's name must then be gone.
+    const left = () => startedWith(`REEVE_HOME=${home}`).filter(({ pid }) => pid !== process.pid);
+    const isGone = await eventually('nothing of the test is left', () => left().length === 0, 5_000).catch(
+      () => false,
+    );
+    const leaked = isGone === true ? [] : left();
+    for (const process of [...leaked, ...seen]) signalSeen(process, 'SIGKILL');
+    rmSync(root, { recursive: true, force: true });
+    if (leaked.length > 0)
+      throw new Error(`The test left processes behind: ${leaked.map(({ pid }) => pid).join(', ')}`);
+  }
+}

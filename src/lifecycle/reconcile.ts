@@ -44,7 +44,8 @@ export const MASS_DEATH_MINIMUM = 5;
 
 /**
  * Many unexplained deaths in one sweep mean that the probe broke, not that everything died: nine of nine live
- * sessions were once purged because one tool was slow. A death with an exit record, or by a reboot, is explained.
+ * sessions were once purged because one tool was slow. A death with an exit record, or by a reboot, is explained;
+ * a record that cannot be read explains nothing.
  */
 export function isMassDeath(decisions: readonly ReconcileDecision[]): boolean {
   const unexplained = decisions.filter(isUnexplainedDeath).length;
@@ -52,5 +53,6 @@ export function isMassDeath(decisions: readonly ReconcileDecision[]): boolean {
 }
 
 function isUnexplainedDeath(decision: ReconcileDecision): boolean {
-  return decision.do === 'finalise' && decision.exit.kind === 'none' && decision.proof !== 'rebooted';
+  if (decision.do !== 'finalise' || decision.proof === 'rebooted') return false;
+  return decision.exit.kind === 'none' || decision.exit.kind === 'unreadable';
 }

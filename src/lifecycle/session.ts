@@ -29,14 +29,18 @@ export function refuseSessionName(name: string): string | null {
 export function proposeSessionName(directory: string, program: string, number: number): string {
   const suffix = number === 1 ? '' : `-${number}`;
   const base = `${cleaned(directory, 'root')}-${cleaned(program, 'command')}`;
-  return base.slice(0, MAX_SESSION_NAME_LENGTH - suffix.length) + suffix;
+  return firstOf(base, MAX_SESSION_NAME_LENGTH - suffix.length) + suffix;
 }
 
 function cleaned(path: string, fallback: string): string {
   const last = path.split('/').findLast((part) => part.length > 0) ?? '';
   const kept = last
     .replaceAll(/[^\p{L}\p{N}._@+:-]+/gu, '-')
-    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
-    .slice(0, 40);
-  return kept.length > 0 ? kept : fallback;
+    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+  return kept.length > 0 ? firstOf(kept, 40) : fallback;
+}
+
+/** Cuts between characters: one beyond the basic plane takes two units, and half of it is no letter. */
+function firstOf(text: string, limit: number): string {
+  return text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
 }

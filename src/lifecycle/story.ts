@@ -80,8 +80,12 @@ function survivors(members: unknown): string {
     .join(', ');
 }
 
+/** A prompt may be a page long; the sentence only has to tell which command it was. */
+const MAX_COMMAND_LENGTH = 160;
+
 function commandOf(argv: unknown): string {
-  return (argv as string[])
+  const command = (argv as string[])
     .map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word)))
     .join(' ');
+  return command.length > MAX_COMMAND_LENGTH ? `${command.slice(0, MAX_COMMAND_LENGTH)}…` : command;
 }

@@ -41,6 +41,16 @@ export function cgroupPids(path: string): readonly number[] {
   }
 }
 
+/** As the kernel counts it, at one instant: no look at pids, however quick, can miss a process that keeps forking. */
+export function isCgroupEmpty(path: string): boolean {
+  try {
+    return /^populated 0$/m.test(readFileSync(join(path, 'cgroup.events'), 'latin1'));
+  } catch (error) {
+    if (isGone(error)) return true;
+    throw error;
+  }
+}
+
 /** Only a cgroup that this run's launch made is ever killed: the path ends in the run's own id. */
 export function killCgroup(path: string, runId: string): void {
   if (!path.endsWith(`/reeve-${runId}`)) throw new Error(`${path} is not the cgroup of run ${runId}.`);

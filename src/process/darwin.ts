@@ -5,7 +5,10 @@
 import { execFileSync } from 'node:child_process';
 import type { HostIdentity, ProcessFact, ProcessReading, ProcessTable } from './process-table.ts';
 
-/** Runs a program and returns what it printed; throws when it failed. `ps` exits 1 for a pid that is not there. */
+/**
+ * Runs a program and returns what it printed; throws when it failed, with `status`, `stdout` and `stderr` as
+ * execFileSync gives them. `ps` exits 1, without a word, for a pid that is not there.
+ */
 export type Ask = (program: string, args: readonly string[]) => string;
 
 const FACT_COLUMNS = 'pid=,ppid=,pgid=,stat=,lstart=,comm=';
@@ -17,7 +20,7 @@ export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
   return {
     host: hostIdentity(ask),
     read: (pid) => readProcess(ask, pid),
-    all: () => parseFacts(ask('ps', ['-axww', '-o', FACT_COLUMNS])),
+    all: () => readAll(ask),
     startedWith: (assignment) => parseMarked(ask('ps', ['-axwwE', '-o', 'pid=,command=']), assignment),
   };
 }
@@ -51,30 +54,52 @@ export function parseMarked(output: string, assignment: string): readonly number
   });
 }
 
+/** There is always a process to list: an answer without one is a table that could not be read. */
+function readAll(ask: Ask): readonly ProcessFact[] {
+  const facts = parseFacts(ask('ps', ['-axww', '-o', FACT_COLUMNS]));
+  if (facts.length === 0) throw new Error('ps listed no process that could be understood.');
+  return facts;
+}
+
 function readProcess(ask: Ask, pid: number): ProcessReading {
   try {
-    const [fact] = parseFacts(ask('ps', ['-ww', '-p', String(pid), '-o', FACT_COLUMNS]));
-    return fact === undefined ? { is: 'gone' } : { is: 'there', fact };
+    const fact = parseFacts(ask('ps', ['-ww', '-p', String(pid), '-o', FACT_COLUMNS]))[0];
+    if (fact?.pid === pid) return { is: 'there', fact };
+    return { is: 'unreadable', because: 'what ps said of it makes no sense' };
   } catch (error) {
-    // `ps` exits 1 with nothing printed when no such process exists; every other failure tells nothing about it.
-    if (error instanceof Error && 'status' in error && error.status === 1) return { is: 'gone' };
-    return { is: 'unreadable', because: 'ps did not answer' };
+    return saysNoSuchProcess(error) ? { is: 'gone' } : { is: 'unreadable', because: 'ps did not answer' };
   }
 }
 
-function hostIdentity(ask: Ask): HostIdentity {
-  const [uuid = '', boot = ''] = ask('sysctl', ['-n', 'kern.uuid', 'kern.bootsessionuuid'])
-    .trim()
-    .split('\n');
-  return { host: uuid, boot, pidNamespace: 'darwin' };
+/** A refused or mistaken `ps` exits 1 as well, but says why. Every failure but the silent one tells nothing. */
+function saysNoSuchProcess(error: unknown): boolean {
+  const said = (name: 'stdout' | 'stderr') =>
+    error instanceof Error && name in error ? String(Object(error)[name]) : '';
+  return (
+    error instanceof Error &&
+    'status' in error &&
+    error.status === 1 &&
+    (said('stdout') + said('stderr')).trim() === ''
+  );
 }
 
-function askSystem(program: string, args: readonly string[]): string {
+/** Not kern.uuid: that names the build of the kernel, which is the same on every Mac with the same macOS. */
+function hostIdentity(ask: Ask): HostIdentity {
+  const hardware = ask('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']);
+  const host = /"IOPlatformUUID" = "([^"]+)"/.exec(hardware)?.[1];
+  const boot = ask('sysctl', ['-n', 'kern.bootsessionuuid']).trim();
+  // An empty answer would be equal to another machine's empty answer.
+  if (host === undefined || boot === '') throw new Error('This Mac does not tell its hardware or boot UUID.');
+  return { host, boot, pidNamespace: 'darwin' };
+}
+
+export function askSystem(program: string, args: readonly string[]): string {
   return execFileSync(program, [...args], {
     encoding: 'utf8',
-    env: { PATH: '/bin:/usr/bin:/usr/sbin:/sbin', LC_ALL: 'C' },
+    // Start times are compared as text: they must not change with the language or the time zone of a laptop.
+    env: { PATH: '/bin:/usr/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC0' },
     timeout: ASK_TIMEOUT_MS,
     maxBuffer: ASK_MAX_BYTES,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

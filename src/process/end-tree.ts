@@ -11,7 +11,8 @@ export interface EndReport {
   readonly found: readonly Member[];
   /** Those that had to be killed. */
   readonly killed: readonly Member[];
-  /** Alive after everything was tried. Empty means proven gone. */
+  readonly isProvenGone: boolean;
+  /** Seen alive after everything was tried. */
   readonly survivors: readonly Member[];
 }
 
@@ -31,13 +32,20 @@ export async function endTree(tree: RunTree, graceMs: number): Promise<EndReport
   };
   if (graceMs > 0) {
     ask(tree, look());
-    if (await becomesEmpty(look, graceMs)) return { found: [...found.values()], killed: [], survivors: [] };
+    if (await becomesEmpty(tree, look, graceMs)) {
+      return { found: [...found.values()], killed: [], isProvenGone: true, survivors: [] };
+    }
   }
   const killed = look();
   tree.killAtOnce();
   await freeze(tree, look);
   const survivors = await kill(tree, look);
-  return { found: [...found.values()], killed, survivors };
+  return {
+    found: [...found.values()],
+    killed,
+    isProvenGone: survivors === 'none',
+    survivors: survivors === 'none' ? [] : survivors,
+  };
 }
 
 /** A stopped process gets no signal but SIGKILL until it is continued. */
@@ -48,10 +56,10 @@ function ask(tree: RunTree, members: readonly Member[]): void {
   }
 }
 
-async function becomesEmpty(look: () => readonly Member[], limitMs: number): Promise<boolean> {
+async function becomesEmpty(tree: RunTree, look: () => readonly Member[], limitMs: number): Promise<boolean> {
   const deadline = performance.now() + limitMs;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_POLL_MS)) {
-    if (look().length === 0) return true;
+    if (look().length === 0 && tree.isProvenEmpty()) return true;
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) return false;
     await sleep(Math.min(pauseMs, leftMs));
@@ -73,12 +81,14 @@ async function freeze(tree: RunTree, look: () => readonly Member[]): Promise<voi
   }
 }
 
-async function kill(tree: RunTree, look: () => readonly Member[]): Promise<readonly Member[]> {
+async function kill(tree: RunTree, look: () => readonly Member[]): Promise<'none' | readonly Member[]> {
   const deadline = performance.now() + PROOF_LIMIT_MS;
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + FIRST_POLL_MS, LAST_POLL_MS)) {
     const living = look();
-    if (living.length === 0 || performance.now() >= deadline) return living;
+    if (living.length === 0 && tree.isProvenEmpty()) return 'none';
+    if (performance.now() >= deadline) return living;
     for (const member of living) tree.signal(member, 'SIGKILL');
+    tree.killAtOnce();
     await sleep(pauseMs);
   }
 }

@@ -14,7 +14,7 @@ export function createLinuxProcessTable(root = '/proc'): ProcessTable {
 
 /**
  * The fields after the program name, which may itself contain spaces and parentheses: parse after the last `)`.
- * state 3, ppid 4, pgrp 5, session 6, starttime 22, counted from 1 as in proc_pid_stat(5).
+ * state 3, ppid 4, pgrp 5, session 6, num_threads 20, starttime 22, counted from 1 as in proc_pid_stat(5).
  */
 export function parseStat(text: string): ProcessFact | null {
   const open = text.indexOf('(');
@@ -22,15 +22,18 @@ export function parseStat(text: string): ProcessFact | null {
   if (open === -1 || close === -1) return null;
   const fields = text.slice(close + 2).split(' ');
   const field = (number: number) => fields[number - 3] ?? '';
+  const pid = Number(text.slice(0, open));
   const startTime = field(22);
-  if (startTime === '') return null;
+  // Nonsense must not become a start time: it would differ from the one on record, and so prove a death.
+  if (!Number.isInteger(pid) || !/^\d+$/.test(startTime)) return null;
   return {
-    pid: Number(text.slice(0, open)),
+    pid,
     parentPid: Number(field(4)),
     groupId: Number(field(5)),
     sessionId: Number(field(6)),
     startTime,
-    isZombie: field(3) === 'Z' || field(3) === 'X',
+    // The main thread of a program may exit before the others: it then looks like a zombie, and the program works on.
+    isZombie: (field(3) === 'Z' || field(3) === 'X') && Number(field(20)) <= 1,
     name: text.slice(open + 1, close),
   };
 }

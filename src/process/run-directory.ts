@@ -23,10 +23,10 @@ export function readExit(runDirectory: string, runId: string): ExitEvidence {
   if (read.is === 'absent') return { kind: 'none' };
   if (read.is === 'unreadable') return { kind: 'unreadable', because: read.because };
   const { notStarted, code, signal, uptime, oomKills } = read.record;
-  const atMs = Math.round(statSync(path).mtimeMs);
+  const atMs = writtenAtMs(path);
   if (typeof notStarted === 'string') return { kind: 'not_started', reason: notStarted, atMs };
-  const exitCode = numberOrNull(code);
-  const exitSignal = signalName(numberOrNull(signal));
+  const exitCode = wholeOrNull(code);
+  const exitSignal = signalName(wholeOrNull(signal));
   if ((exitCode === null) === (exitSignal === null)) {
     return { kind: 'unreadable', because: 'it has neither or both of an exit code and a signal' };
   }
@@ -35,8 +35,9 @@ export function readExit(runDirectory: string, runId: string): ExitEvidence {
     code: exitCode,
     signal: exitSignal,
     atMs,
-    uptimeMs: typeof uptime === 'string' ? Math.round(Number(uptime) * 1000) : null,
-    oomKills: numberOrNull(oomKills),
+    uptimeMs:
+      typeof uptime === 'string' && /^\d+(\.\d+)?$/.test(uptime) ? Math.round(Number(uptime) * 1000) : null,
+    oomKills: wholeOrNull(oomKills),
   };
 }
 
@@ -80,8 +81,13 @@ function readRecord(path: string, runId: string): RecordReading {
   }
 }
 
-function numberOrNull(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
+/** The record may be removed, together with its session, between the reading of its text and of its time. */
+function writtenAtMs(path: string): number {
+  return Math.round(statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+}
+
+function wholeOrNull(value: unknown): number | null {
+  return typeof value === 'number' && Number.isInteger(value) ? value : null;
 }
 
 function signalName(number: number | null): string | null {

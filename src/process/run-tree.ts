@@ -1,12 +1,18 @@
 /** The tree of one run, as something that can be looked at and signalled. */
 import type { Run } from '../lifecycle/run.ts';
-import { cgroupPids, killCgroup, removeCgroup } from './cgroup.ts';
+import { cgroupPids, isCgroupEmpty, killCgroup, removeCgroup } from './cgroup.ts';
+import { isChildless } from './childless.ts';
 import type { ProcessTable } from './process-table.ts';
 import { findTree } from './tree.ts';
 import type { Member } from './tree.ts';
 
 export interface RunTree {
   find(): readonly Member[];
+  /**
+   * Whether nothing is left, proven. A look that finds nobody is no proof: a process that forks and exits all the
+   * time is in a list of pids one moment and under another pid the next.
+   */
+  isProvenEmpty(): boolean;
   /** Sends only to a process that is proven, at this moment, to be the member found. */
   signal(member: Member, signal: NodeJS.Signals): void;
   /** Ends all at once where the kernel can; the caller goes on to end the rest one by one. */
@@ -15,16 +21,26 @@ export interface RunTree {
   dissolve(): void;
 }
 
+/** Where the kernel offers no proof: several looks in a row, each of which must find nobody. */
+const LOOKS_WITHOUT_PROOF = [1, 2, 3] as const;
+
 export function runTree(table: ProcessTable, run: Pick<Run, 'id' | 'keeper' | 'containment'>): RunTree {
   const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
+  // This process may be inside the tree (an agent that stops its own session): it must see the end through.
+  const find = () =>
+    findTree(table, {
+      runId: run.id,
+      keeper: run.keeper,
+      cgroupPids: cgroup === null ? [] : cgroupPids(cgroup),
+    }).filter((member) => member.pid !== process.pid);
   return {
-    find: () =>
-      // This process may be inside the tree (an agent that stops its own session): it must see the end through.
-      findTree(table, {
-        runId: run.id,
-        keeper: run.keeper,
-        cgroupPids: cgroup === null ? [] : cgroupPids(cgroup),
-      }).filter((member) => member.pid !== process.pid),
+    find,
+    isProvenEmpty: () => {
+      if (find().length > 0 || (cgroup !== null && !isCgroupEmpty(cgroup))) return false;
+      const childless = run.keeper === null ? 'unknown' : isChildless(table, run.keeper);
+      if (childless !== 'unknown') return childless;
+      return cgroup !== null || LOOKS_WITHOUT_PROOF.every(() => find().length === 0);
+    },
     signal: (member, signal) => signalProven(table, member, signal),
     killAtOnce: () => {
       if (cgroup !== null && !cgroupPids(cgroup).includes(process.pid)) killCgroup(cgroup, run.id);

@@ -30,14 +30,17 @@ export interface TreeRoots {
 
 /** The living members, parents before their children where descent tells. */
 export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member[] {
-  const facts = table.all().filter((fact) => !fact.isZombie);
+  const seen = table.all();
+  const facts = seen.filter((fact) => !fact.isZombie);
   const signs = new Map<number, Set<Sign>>();
   const add = (pid: number, sign: Sign) => signs.set(pid, (signs.get(pid) ?? new Set()).add(sign));
 
   for (const pid of roots.cgroupPids) add(pid, 'cgroup');
   for (const pid of table.startedWith(`${RUN_MARK}=${roots.runId}`)) add(pid, 'mark');
-  if (roots.keeper !== null && roots.keeper.boot === table.host.boot) {
-    for (const { pid, sign } of signsOfKeeper(facts, roots.keeper)) add(pid, sign);
+  if (roots.keeper !== null && isHere(table, roots.keeper)) {
+    // A zombie holds its pid too, and a stranger's zombie shows that the keeper's was reused.
+    const holder = seen.find((fact) => fact.pid === roots.keeper?.pid);
+    for (const { pid, sign } of signsOfKeeper(facts, roots.keeper, holder)) add(pid, sign);
   }
   return facts.flatMap((fact) => {
     const found = signs.get(fact.pid);
@@ -46,11 +49,16 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
   });
 }
 
+/** Elsewhere, before the last boot or in another pid namespace, the keeper's number names something else. */
+function isHere({ host }: ProcessTable, keeper: ProcessIdentity): boolean {
+  return keeper.host === host.host && keeper.boot === host.boot && keeper.pidNamespace === host.pidNamespace;
+}
+
 function signsOfKeeper(
   facts: readonly ProcessFact[],
   keeper: ProcessIdentity,
+  holder: ProcessFact | undefined,
 ): { pid: number; sign: Sign }[] {
-  const holder = facts.find((fact) => fact.pid === keeper.pid);
   // A stranger has the keeper's pid now: whatever group, session or children go by that number are the stranger's.
   if (holder !== undefined && holder.startTime !== keeper.startTime) return [];
   const since = Number(keeper.startTime);

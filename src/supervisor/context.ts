@@ -35,8 +35,23 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
   prepareHome(home);
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
   const store = await openStore(postgres === '' ? { sqlite: home.database } : { postgres });
-  const table = process.platform === 'darwin' ? createDarwinProcessTable() : createLinuxProcessTable();
-  return { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
+  return {
+    home,
+    store,
+    table: openProcessTable(),
+    actor: options.actor ?? actorFrom(environment),
+    environment,
+  };
+}
+
+function openProcessTable(): ProcessTable {
+  return process.platform === 'darwin' ? createDarwinProcessTable() : createLinuxProcessTable();
+}
+
+/** For those who watch from outside, as the demo does: there, and not only waiting to be collected. */
+export function isExecuting(pid: number): boolean {
+  const reading = openProcessTable().read(pid);
+  return reading.is === 'there' && !reading.fact.isZombie;
 }
 
 function actorFrom(environment: Environment): string {

@@ -35,7 +35,7 @@ export async function finaliseRun(
   await checkpoint('finalise.begun');
   const tree = runTree(context.table, run);
   const report = await endTree(tree, order.graceMs);
-  if (report.survivors.length > 0) {
+  if (!report.isProvenGone) {
     await noteSurvivors(context, run, report.survivors);
     return { is: 'survivors', survivors: report.survivors };
   }
@@ -64,6 +64,7 @@ export async function noteSurvivors(
 }
 
 export function describeMembers(members: readonly Member[]): string {
+  if (members.length === 0) return 'something that cannot be caught';
   return members.map((member) => `${member.name} (pid ${member.pid})`).join(', ');
 }
 

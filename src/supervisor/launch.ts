@@ -7,19 +7,17 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
-import type { EndedRun, LiveRun, Run, RunMode } from '../lifecycle/run.ts';
+import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { planStart } from '../lifecycle/takeover.ts';
 import type { OnLive } from '../lifecycle/takeover.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { identify } from '../process/process-table.ts';
 import { logPathIn } from '../process/run-directory.ts';
-import { runTree } from '../process/run-tree.ts';
-import { RUN_MARK } from '../process/tree.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { probeRun, runDirectory } from './liveness.ts';
+import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { startClaimed } from './start-claimed.ts';
@@ -166,15 +164,6 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
       return { is: 'unproven', because: `processes of it could not be ended: ${pids}`, ...owner };
     }
   }
-}
-
-/** By the mark, or by being found in its tree, for a caller whose environment was wiped. */
-function isInside(context: Context, run: Run): boolean {
-  if (context.environment[RUN_MARK] === run.id) return true;
-  const parent = process.ppid;
-  return runTree(context.table, run)
-    .find()
-    .some((member) => member.pid === parent);
 }
 
 async function claim(

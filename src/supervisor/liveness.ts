@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { Liveness, ProcessIdentity } from '../lifecycle/process-identity.ts';
-import type { LiveRun } from '../lifecycle/run.ts';
+import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { probe } from '../process/liveness.ts';
+import { runTree } from '../process/run-tree.ts';
+import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
 
 /** The process that speaks for a run: its launcher until a keeper is on record, then the keeper. */
@@ -15,4 +17,13 @@ export function probeRun(context: Context, run: LiveRun): Liveness {
 
 export function runDirectory(context: Context, runId: string): string {
   return join(context.home.runs, runId);
+}
+
+/** Whether this process is part of the run's tree: by the mark, or by being found in its tree, for a caller whose environment was wiped. */
+export function isInside(context: Context, run: Run): boolean {
+  if (context.environment[RUN_MARK] === run.id) return true;
+  const parent = process.ppid;
+  return runTree(context.table, run)
+    .find()
+    .some((member) => member.pid === parent);
 }

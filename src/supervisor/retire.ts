@@ -14,7 +14,7 @@ import { runTree, signalProven } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import { describeMembers, finaliseRun, noteSurvivors } from './finalise.ts';
-import { probeRun, runDirectory } from './liveness.ts';
+import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 
 export type RetireResult =
@@ -54,6 +54,7 @@ export async function retireRun(
 
 async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
   const tree = runTree(context.table, run);
+  if (isInside(context, run)) return retireFromInside(context, run, graceMs);
   const first = await endTree(tree, graceMs);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
@@ -61,7 +62,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   // and as long as it lives, whatever is orphaned comes to it and is found.
   signalProven(context.table, run.keeper, 'SIGSTOP');
   const late = await endTree(tree, 0);
-  if (late.survivors.length > 0) {
+  if (!late.isProvenGone) {
     signalProven(context.table, run.keeper, 'SIGCONT');
     await noteSurvivors(context, run, late.survivors);
     return { is: 'survivors', survivors: late.survivors };
@@ -82,6 +83,16 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   });
   await checkpoint('retire.ended');
   return result;
+}
+
+/**
+ * An agent that stops its own session ends with it: this process too, by the keeper's last sweep, as soon as the
+ * harness is gone. So the keeper must be left to it, and there is nobody to report to but the record.
+ */
+async function retireFromInside(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
+  await endTree(runTree(context.table, run), graceMs);
+  await until(async () => (await context.store.run(run.id))?.state === 'ended', LAUNCHER_WAIT_MS);
+  return { is: 'unproven', because: 'this command is part of it, and is still here' };
 }
 
 /** With the intent on record its launcher can no longer start it, and ends it as soon as it tries. */

@@ -1,0 +1,59 @@
+// `npm test`: everything that proves Reeve, from a fresh checkout after `npm ci`. With arguments, only those tests:
+// `npm test -- test/store`. What the tests need beyond npm is installed where that may be done without asking.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** How long the chaos program tries to break the promises in an ordinary test run. */
+const CHAOS_SECONDS = '30';
+
+process.chdir(new URL('..', import.meta.url).pathname);
+const chosen = process.argv.slice(2);
+
+if (!hasPostgres()) installPostgres();
+if (!hasPostgres()) {
+  console.error('The tests need the PostgreSQL server programs: apt-get install postgresql.');
+  process.exit(1);
+}
+run(process.execPath, ['scripts/build.mjs']);
+run('npx', ['--no-install', 'vitest', 'run', ...chosen], { REEVE_TEST_BUILT: '1' });
+if (chosen.length === 0)
+  run('npm', ['run', 'chaos', '--', '--seconds', CHAOS_SECONDS], { REEVE_TEST_BUILT: '1' });
+
+/** Ends this program with the command's own code when that is not 0. */
+function run(command, args, env = {}) {
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  if (error !== undefined) console.error(`${command} could not be run: ${error.message}`);
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** The places in which test/support/postgres.ts looks too. */
+function hasPostgres() {
+  const directories = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...entriesOf('/usr/lib/postgresql').map((version) => `/usr/lib/postgresql/${version}/bin`),
+    ...['/opt/homebrew/opt', '/usr/local/opt'].flatMap((opt) =>
+      entriesOf(opt).map((formula) => `${opt}/${formula}/bin`),
+    ),
+  ];
+  return directories.some((directory) =>
+    ['initdb', 'postgres'].every((program) => existsSync(join(directory, program))),
+  );
+}
+
+function entriesOf(directory) {
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
+/** Only as root or with a sudo that asks for nothing; otherwise a person decides. */
+function installPostgres() {
+  const prefix = process.getuid() === 0 ? [] : ['sudo', '-n'];
+  const quietly = (...command) => spawnSync(command[0], command.slice(1), { stdio: 'ignore' }).status === 0;
+  if (!quietly('apt-get', '--version') || !quietly(...prefix, 'true')) return;
+  console.log('Installing the PostgreSQL server programs that the tests need.');
+  const aptGet = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']]) {
+    const [command, ...rest] = [...aptGet, ...args];
+    run(command, rest);
+  }
+}

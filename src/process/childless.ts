@@ -1,0 +1,33 @@
+/**
+ * The proof that a subreaper has nothing left below it.
+ *
+ * Every descendant is below some child of the keeper, and when that child exits, its children become the keeper's in
+ * the same instant. The kernel's own list of a process's children is read from its head under the lock that guards
+ * this, so an empty list is a proof. Zombies stay in it until collected; they cannot fork. So a list of nothing but
+ * zombies, read again with the same content after each of them was seen to be one, is a proof as well.
+ */
+import { readFileSync } from 'node:fs';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import { probe } from './liveness.ts';
+import type { ProcessTable } from './process-table.ts';
+
+/** `unknown` where the kernel has no such list, or the keeper is not there to be asked about. */
+export function isChildless(table: ProcessTable, keeper: ProcessIdentity): boolean | 'unknown' {
+  if (probe(table, keeper).is !== 'alive') return 'unknown';
+  const first = childrenOf(keeper.pid);
+  if (first === null) return 'unknown';
+  if (first === '') return true;
+  const isZombie = (pid: string) => {
+    const reading = table.read(Number(pid));
+    return reading.is === 'there' && reading.fact.isZombie;
+  };
+  return first.split(' ').every(isZombie) && childrenOf(keeper.pid) === first;
+}
+
+function childrenOf(pid: number): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,218 @@
+/** A real PostgreSQL server of a test file's own: a temporary data directory, a Unix socket in it, a free TCP port. */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, chownSync, constants, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+export interface PostgresServer {
+  readonly host: string;
+  /** The same after a restart. */
+  readonly port: number;
+  url(database: string): string;
+  /** A fresh, empty database; its address. */
+  createDatabase(): Promise<string>;
+  /** Stops the server and keeps its data, as an administrator would. */
+  halt(): Promise<void>;
+  /** Starts a halted server again. */
+  start(): Promise<void>;
+  /** Ends the server and removes its directory. */
+  stop(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+const USER = 'reeve';
+/** Somebody else can take a port between its choice and its use. */
+const PORT_ATTEMPTS = 3;
+/** Nothing of a test outlives it, so nothing of it needs to reach the disk. */
+const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'];
+/** Pending server output is read for its last words only. */
+const MAX_LOG_LENGTH = 20_000;
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = findPostgres();
+  const directory = mkdtempSync(join(tmpdir(), 'reeve-pg-'));
+  const guardian = guard(directory);
+  const owner = unprivilegedUser();
+  if (owner !== null) chownSync(directory, owner.uid, owner.gid);
+  const server = new Server(programs.postgres, directory, owner ?? {});
+  const stop = async () => {
+    await server.halt();
+    guardian.stdin?.end();
+    if (guardian.exitCode === null) await once(guardian, 'exit');
+  };
+  try {
+    const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--no-locale', '--no-sync'];
+    await promisify(execFile)(programs.initdb, [`--pgdata=${join(directory, 'data')}`, ...options], {
+      ...owner,
+      cwd: directory,
+    });
+    await server.startOnFreePort();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const url = (database: string) => `postgres://${USER}@${HOST}:${server.port}/${database}`;
+  return {
+    host: HOST,
+    port: server.port,
+    url,
+    createDatabase: () => createDatabase(url),
+    halt: () => server.halt(),
+    start: () => server.start(),
+    stop,
+  };
+}
+
+class Server {
+  port = 0;
+  readonly #program: string;
+  readonly #directory: string;
+  readonly #owner: { uid?: number; gid?: number };
+  #process: ChildProcess | undefined;
+
+  constructor(program: string, directory: string, owner: { uid?: number; gid?: number }) {
+    this.#program = program;
+    this.#directory = directory;
+    this.#owner = owner;
+  }
+
+  async startOnFreePort(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      this.port = await freePort();
+      try {
+        return await this.start();
+      } catch (error) {
+        if (attempt === PORT_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async start(): Promise<void> {
+    const place = [
+      `port=${this.port}`,
+      `listen_addresses=${HOST}`,
+      `unix_socket_directories=${this.#directory}`,
+    ];
+    const settings = [...place, ...SETTINGS].flatMap((setting) => ['-c', setting]);
+    const server = spawn(this.#program, ['-D', join(this.#directory, 'data'), ...settings], {
+      ...this.#owner,
+      cwd: this.#directory,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // Out of the terminal's reach: an interrupt ends the tests, and they or the guardian end the server.
+      detached: true,
+    });
+    this.#process = server;
+    await readiness(server);
+  }
+
+  async halt(): Promise<void> {
+    const server = this.#process;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    // SIGINT is PostgreSQL's fast shutdown: open connections are told and cut.
+    server.kill('SIGINT');
+    await once(server, 'exit');
+  }
+}
+
+function readiness(server: ChildProcess): Promise<void> {
+  let log = '';
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${log}`)));
+    server.stderr?.on('data', (chunk) => {
+      log = (log + String(chunk)).slice(-MAX_LOG_LENGTH);
+      if (log.includes('ready to accept connections')) resolve();
+    });
+  });
+}
+
+/**
+ * Waits for the end of its input, which is the end of this process however it comes, kill -9 too. Then it ends the
+ * server whose pid is in the data directory that only this test knows, and removes the directory.
+ */
+function guard(directory: string): ChildProcess {
+  const script = `cat >/dev/null
+    pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null
+    while [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+    rm -rf "$1"`;
+  return spawn('sh', ['-c', script, 'guardian', directory], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+}
+
+async function createDatabase(url: (database: string) => string): Promise<string> {
+  const client = new pg.Client({ connectionString: url('postgres') });
+  await client.connect();
+  try {
+    const name = `test_${Date.now()}_${Math.random().toString(36).slice(2)}`;
+    await client.query(`create database ${name}`);
+    return url(name);
+  } finally {
+    await client.end();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, HOST);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
+  return address.port;
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivilegedUser(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const user = ['postgres', 'nobody'].flatMap((name) => users.filter((fields) => fields[0] === name))[0];
+  if (user === undefined)
+    throw new Error('As root, PostgreSQL needs a user `postgres` or `nobody` to run as.');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+function findPostgres(): { initdb: string; postgres: string } {
+  const directories = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...versionsIn('/usr/lib/postgresql').map((name) => `/usr/lib/postgresql/${name}/bin`),
+    ...['/opt/homebrew/opt', '/usr/local/opt'].flatMap((opt) =>
+      versionsIn(opt)
+        .filter((name) => name.startsWith('postgresql'))
+        .map((name) => `${opt}/${name}/bin`),
+    ),
+  ];
+  for (const directory of directories) {
+    const [initdb, postgres] = [join(directory, 'initdb'), join(directory, 'postgres')];
+    if (isExecutable(initdb) && isExecutable(postgres)) return { initdb, postgres };
+  }
+  // Never skipped, here or in CI: an untried engine must not look like a tried one.
+  throw new Error('These tests need the PostgreSQL server programs: apt-get install postgresql.');
+}
+
+/** The newest first. */
+function versionsIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).sort((a, b) => b.localeCompare(a, undefined, { numeric: true }));
+  } catch {
+    return [];
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

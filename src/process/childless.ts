@@ -24,6 +24,30 @@ export function isChildless(table: ProcessTable, keeper: ProcessIdentity): boole
   return first.split(' ').every(isZombie) && childrenOf(keeper.pid) === first;
 }
 
+/** How long one chase may hold up this process. */
+const CHASE_LIMIT_MS = 100;
+
+/**
+ * Kills the children of a subreaper until it has none. What a killed child leaves becomes a child in turn, and one
+ * round takes microseconds, so that a process which forks and exits faster than a whole process table can be read is
+ * still caught. The check of the parent stands directly before the signal.
+ */
+export function killChildren(table: ProcessTable, keeper: ProcessIdentity): void {
+  const deadline = performance.now() + CHASE_LIMIT_MS;
+  while (isChildless(table, keeper) === false && performance.now() < deadline) {
+    for (const pid of (childrenOf(keeper.pid) ?? '').split(' ').map(Number)) {
+      const reading = table.read(pid);
+      if (reading.is !== 'there' || reading.fact.isZombie) continue;
+      if (reading.fact.parentPid !== keeper.pid || pid === process.pid) continue;
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone in between: the next round sees what it left.
+      }
+    }
+  }
+}
+
 function childrenOf(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();

@@ -1,7 +1,7 @@
 /** The tree of one run, as something that can be looked at and signalled. */
 import type { Run } from '../lifecycle/run.ts';
 import { cgroupPids, isCgroupEmpty, killCgroup, removeCgroup } from './cgroup.ts';
-import { isChildless } from './childless.ts';
+import { isChildless, killChildren } from './childless.ts';
 import type { ProcessTable } from './process-table.ts';
 import { findTree } from './tree.ts';
 import type { Member } from './tree.ts';
@@ -44,6 +44,7 @@ export function runTree(table: ProcessTable, run: Pick<Run, 'id' | 'keeper' | 'c
     signal: (member, signal) => signalProven(table, member, signal),
     killAtOnce: () => {
       if (cgroup !== null && !cgroupPids(cgroup).includes(process.pid)) killCgroup(cgroup, run.id);
+      if (run.keeper !== null && run.containment?.by !== 'marks') killChildren(table, run.keeper);
     },
     dissolve: () => {
       if (cgroup !== null) removeCgroup(cgroup);

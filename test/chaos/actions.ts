@@ -23,7 +23,7 @@ export const KINDS = [
   'hopper',
 ] as const;
 
-/** Kinds of which something cannot be found any more once the keeper is dead, where there is no cgroup. */
+/** Kinds of which something is found only through the keeper, as subreaper, or through a cgroup. */
 const NEEDS_KEEPER: ReadonlySet<string> = new Set(['wiped', 'leaver', 'hopper']);
 
 const LAUNCH_POINTS: readonly Checkpoint[] = [
@@ -115,7 +115,8 @@ async function start(
 }
 
 function isWeakAt(world: World, checkpoint = ''): boolean {
-  return world.env['REEVE_CONTAINMENT'] !== 'cgroup' && checkpoint.startsWith('keeper.');
+  const containment = world.env['REEVE_CONTAINMENT'];
+  return containment === 'marks' || (containment === 'subreaper' && checkpoint.startsWith('keeper.'));
 }
 
 async function reeve(

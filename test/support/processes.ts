@@ -13,6 +13,12 @@ export function isAlive({ pid, startTime }: Seen): boolean {
   return now !== null && now.startTime === startTime && !now.isZombie;
 }
 
+/** For a pid that was only written down: whether anything at all executes under it now. */
+export function isExecuting(pid: number): boolean {
+  const now = look(pid);
+  return now !== null && !now.isZombie;
+}
+
 /** The identity of a living process; throws when there is none. */
 export function see(pid: number): Seen {
   const now = look(pid);

@@ -1,0 +1,255 @@
+/** While it runs: each process of a run killed, stopped or starved, and what the record then says. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RunView, SessionView } from '../../src/api/session-view.ts';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { eventually, isAlive, isExecuting, see, signalSeen } from '../support/processes.ts';
+import type { Seen } from '../support/processes.ts';
+import { createSandbox, finished } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+
+const MISBEHAVE = fileURLToPath(new URL('../fixtures/misbehave.pl', import.meta.url));
+
+let sandbox: Sandbox;
+beforeEach(() => {
+  sandbox = createSandbox();
+});
+afterEach(() => sandbox.cleanUp());
+
+async function launch(
+  name: string,
+  ...command: string[]
+): Promise<{ harness: Seen; keeper: Seen; run: RunView }> {
+  const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', name, '--', ...command]);
+  return { run, harness: see(run.pid ?? 0), keeper: see(run.keeperPid ?? 0) };
+}
+
+const ended = (name: string) =>
+  eventually(`${name} ends`, async () => {
+    const { run } = await sandbox.show(name);
+    return run.state === 'ended' && run;
+  });
+
+describe('a killed harness', () => {
+  it('is a failure that names the signal, without anybody asking', async () => {
+    const { harness, keeper } = await launch('a', 'sleep', '60');
+    signalSeen(harness, 'SIGKILL');
+    await eventually('the keeper has finalised', () => !isAlive(keeper));
+    expect(await ended('a')).toMatchObject({ outcome: 'failed', exitCode: null, signal: 'SIGKILL' });
+  });
+
+  it('takes its escaped grandchild with it', async () => {
+    const { harness } = await launch('a', 'perl', MISBEHAVE, 'wiped', 'tag', 'escapee');
+    const escapee = await sandbox.pidFrom('escapee');
+    signalSeen(harness, 'SIGKILL');
+    expect((await ended('a')).outcome).toBe('failed');
+    expect(isAlive(escapee)).toBe(false);
+  });
+
+  it('that the kernel killed for want of memory is told as such', async () => {
+    // A memory cgroup (v1 or v2, whichever is there) that holds 20 MB, and a command that asks for 200.
+    const greedy = 'my @a; push @a, "x" x 1_000_000 for 1 .. 200; sleep 60';
+    const limit = sandbox.path('limit');
+    writeFileSync(limit, MEMORY_LIMIT);
+    await launch('a', 'sh', limit, `reeve-test-${process.pid}`, 'perl', '-e', greedy);
+    const run = await ended('a');
+    expect({ outcome: run.outcome, signal: run.signal }).toEqual({ outcome: 'failed', signal: 'SIGKILL' });
+    expect(run.reason).toMatch(/out of memory/);
+  });
+});
+
+/** Joins a cgroup with a hard memory limit, removed again when it is empty, and becomes the command. */
+const MEMORY_LIMIT = `name=$1; shift
+for base in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+  [ -e $base/memory.limit_in_bytes ] || [ -e $base/cgroup.subtree_control ] || continue
+  mkdir $base/$name || continue
+  (while sleep 0.2; do rmdir $base/$name 2>/dev/null && exit; [ -d $base/$name ] || exit; done) &
+  echo 20000000 > $base/$name/memory.limit_in_bytes 2>/dev/null || echo 20000000 > $base/$name/memory.max || continue
+  echo 0 > $base/$name/memory.swap.max 2>/dev/null
+  echo $$ > $base/$name/cgroup.procs
+  exec "$@"
+done
+exit 99
+`;
+
+describe('a killed keeper', () => {
+  it.each(['cgroup', 'subreaper', 'marks'])(
+    '(%s) means the run is lost, and nothing of it is left',
+    async (containment) => {
+      sandbox.env['REEVE_CONTAINMENT'] = containment;
+      const { harness, keeper } = await launch('a', 'perl', MISBEHAVE, 'escaped', 'tag', 'escapee');
+      const escapee = await sandbox.pidFrom('escapee');
+      signalSeen(keeper, 'SIGKILL');
+      const run = await ended('a');
+      expect({ outcome: run.outcome, exitCode: run.exitCode, signal: run.signal }).toEqual({
+        outcome: 'lost',
+        exitCode: null,
+        signal: null,
+      });
+      expect([isAlive(harness), isAlive(escapee)]).toEqual([false, false]);
+      const next = await sandbox.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'sleep', '60']);
+      expect(next.epoch).toBe(2);
+    },
+  );
+
+  it('with a cgroup leaves not even what escaped from everything else', async () => {
+    const { keeper, run } = await launch('a', 'perl', MISBEHAVE, 'wiped', 'tag', 'escapee');
+    expect(run.containment).toBe('cgroup');
+    const escapee = await sandbox.pidFrom('escapee');
+    signalSeen(keeper, 'SIGKILL');
+    await ended('a');
+    expect(isAlive(escapee)).toBe(false);
+  });
+
+  it.each([
+    ['before it starts the harness', 'keeper.released', 'lost', null],
+    ['after it started the harness', 'keeper.executing', 'lost', null],
+    ['before it records the exit', 'keeper.exited', 'lost', null],
+    ['after it recorded the exit', 'keeper.recorded', 'failed', 7],
+  ])('%s leaves what is true on record', async (_when, point, outcome, exitCode) => {
+    await sandbox.reeve(['run', '--detach', '-s', 'a', '--', 'sh', '-c', 'exit 7'], {
+      env: { REEVE_CHECKPOINT: `${point}=kill` },
+    });
+    const run = await ended('a');
+    expect({ outcome: run.outcome, exitCode: run.exitCode }).toEqual({ outcome, exitCode });
+  });
+
+  it.each(['finalise.begun', 'finalise.swept', 'finalise.ended'])(
+    'in the middle of finalising, at %s, leaves the rest to the next reader',
+    async (point) => {
+      await sandbox.reeve(['run', '--detach', '-s', 'a', '--', 'sh', '-c', 'exit 7'], {
+        env: { REEVE_CHECKPOINT: `${point}=kill` },
+      });
+      expect(await ended('a')).toMatchObject({ outcome: 'failed', exitCode: 7 });
+    },
+  );
+});
+
+it('a keeper that is stopped for long counts as alive, and its late words change nothing', async () => {
+  const { harness, keeper } = await launch('a', 'sleep', '60');
+  signalSeen(keeper, 'SIGSTOP');
+  signalSeen(harness, 'SIGKILL');
+  await eventually('the harness is dead', () => !isAlive(harness));
+  expect((await sandbox.show('a')).run).toMatchObject({ state: 'running', liveness: 'alive' });
+  const taken = await sandbox.json<SessionView>([
+    'run',
+    '--detach',
+    '--force',
+    '-s',
+    'a',
+    '--',
+    'sleep',
+    '60',
+  ]);
+  signalSeen(keeper, 'SIGCONT');
+  await eventually('the old keeper is gone', () => !isAlive(keeper));
+  const { epoch, run, runs } = await sandbox.show('a');
+  expect({ epoch, id: run.id, status: run.liveness }).toEqual({
+    epoch: 2,
+    id: taken.run.id,
+    status: 'alive',
+  });
+  expect(runs[0]?.outcome).toBe('superseded');
+});
+
+describe('a harness that exits while', () => {
+  it('the store is locked is finalised once it is free', async () => {
+    const { harness } = await launch('a', 'sleep', '60');
+    const database = new DatabaseSync(join(sandbox.home, 'reeve.db'));
+    database.exec('begin immediate');
+    signalSeen(harness, 'SIGTERM');
+    await eventually('the exit is recorded', () => existsSync(exitRecord('a')));
+    database.exec('rollback');
+    database.close();
+    expect(await ended('a')).toMatchObject({ outcome: 'failed', signal: 'SIGTERM' });
+  });
+
+  it('its exit record is broken is lost, and the record is left as it is', async () => {
+    const { harness } = await launch('a', 'sleep', '60');
+    const { keeper } = { keeper: see((await sandbox.show('a')).run.keeperPid ?? 0) };
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('harness and keeper are dead', () => !isAlive(keeper) && !isAlive(harness));
+    const path = exitRecord('a');
+    writeFileSync(path, '{"version":1,"co');
+    const run = await ended('a');
+    expect(run.outcome).toBe('lost');
+    expect(run.reason).toContain('exit.json');
+    expect(readFileSync(path, 'utf8')).toBe('{"version":1,"co');
+  });
+
+  it('its run directory is gone is lost', async () => {
+    const { harness, keeper } = await launch('a', 'sleep', '60');
+    rmSync(join(exitRecord('a'), '..'), { recursive: true });
+    signalSeen(harness, 'SIGTERM');
+    await eventually('the keeper gave up', () => !isAlive(keeper));
+    expect((await ended('a')).outcome).toBe('lost');
+  });
+});
+
+function exitRecord(name: string): string {
+  const directories = new DatabaseSync(join(sandbox.home, 'reeve.db'), { readOnly: true });
+  try {
+    const row = directories.prepare('select current_run_id as id from sessions where name = ?').get(name);
+    return join(sandbox.home, 'runs', String((row as { id: string }).id), 'exit.json');
+  } finally {
+    directories.close();
+  }
+}
+
+it('reading the store fails with unknown (7), and nothing is ended for it', async () => {
+  const { harness } = await launch('a', 'sleep', '60');
+  const result = await sandbox.reeve(['show', 'a'], {
+    env: { REEVE_STORE: 'postgres://127.0.0.1:1/nothing' },
+  });
+  expect(result.code).toBe(7);
+  expect(isAlive(harness)).toBe(true);
+  expect((await sandbox.show('a')).status).toBe('working');
+});
+
+it('many deaths at once are doubted, not believed, until asked for one by one', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const keepers: Seen[] = [];
+  for (const name of names) keepers.push((await launch(name, 'sleep', '60')).keeper);
+  for (const keeper of keepers.slice(0, 5)) signalSeen(keeper, 'SIGKILL');
+  await eventually('five keepers are dead', () => keepers.slice(0, 5).every((keeper) => !isAlive(keeper)));
+  const statuses = (await sandbox.list()).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'unknown', 'working']);
+  expect((await sandbox.show('a')).run.outcome).toBe('lost');
+  const afterwards = (await sandbox.list()).map(({ name, status }) => `${name} ${status}`);
+  expect(afterwards.toSorted()).toEqual(['a lost', 'b lost', 'c lost', 'd lost', 'e lost', 'f working']);
+});
+
+it('a look-alike stranger survives everything that is done to the run', async () => {
+  const strangers = [{}, { REEVE_RUN: 'r-0000000000000000' }, { REEVE_HOME: sandbox.home }].map((mark) => {
+    const child = spawn('sleep', ['60'], {
+      cwd: sandbox.root,
+      env: { PATH: sandbox.env['PATH'], ...mark },
+      detached: true,
+    });
+    return see(child.pid ?? 0);
+  });
+  try {
+    await launch('a', 'sleep', '60');
+    await sandbox.json(['run', '--detach', '--force', '-s', 'a', '--', 'sleep', '60']);
+    await sandbox.json(['stop', 'a']);
+    await sandbox.json(['run', '--detach', '-s', 'a', '--', 'sleep', '60']);
+    await sandbox.json(['kill', 'a']);
+    expect(strangers.map(isAlive)).toEqual([true, true, true]);
+  } finally {
+    for (const stranger of strangers) signalSeen(stranger, 'SIGKILL');
+  }
+});
+
+it('the launcher’s own pipes closed do not end a detached run', async () => {
+  const launcher = sandbox.start(['run', '--detach', '-s', 'a', '--', 'perl', MISBEHAVE, 'talker', 'tag']);
+  launcher.stdout?.destroy();
+  launcher.stderr?.destroy();
+  await finished(launcher);
+  const before = (await sandbox.show('a')).run;
+  const log = before.logPath ?? '';
+  await eventually('it goes on writing', () => readFileSync(log, 'utf8').includes('line 50 '));
+  expect(isExecuting(before.pid ?? 0)).toBe(true);
+});

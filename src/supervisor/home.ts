@@ -1,7 +1,7 @@
 /** Where a machine's state lives. */
-import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 
 export interface Home {
@@ -28,7 +28,7 @@ export function homeFrom(environment: Environment): Home {
 /** Creates it for this user alone; one that others may enter is closed to them. */
 export function prepareHome(home: Home): void {
   try {
-    mkdirSync(home.runs, { recursive: true, mode: 0o700 });
+    makeDirectory(home.runs);
     if ((statSync(home.path).mode & 0o077) !== 0) chmodSync(home.path, 0o700);
     accessSync(home.path, constants.W_OK | constants.X_OK);
     accessSync(home.runs, constants.W_OK | constants.X_OK);
@@ -44,11 +44,24 @@ export function prepareHome(home: Home): void {
   }
 }
 
+/** Not Node's own recursive mkdir: that one never returns where a file system denies with ENOENT, as /proc does. */
+function makeDirectory(path: string): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeDirectory(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    if (!isThere || !statSync(path).isDirectory()) throw error;
+  }
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'a file is in its place',
   ENOTDIR: 'a file is in its place',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
+  ENOENT: 'nothing can be created there',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

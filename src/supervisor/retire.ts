@@ -56,6 +56,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   const tree = runTree(context.table, run);
   if (isInside(context, run)) return retireFromInside(context, run, graceMs);
   const first = await endTree(tree, graceMs);
+  if (!first.isProvenGone) return reportSurvivors(context, run, first.survivors);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
@@ -64,8 +65,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   const late = await endTree(tree, 0);
   if (!late.isProvenGone) {
     signalProven(context.table, run.keeper, 'SIGCONT');
-    await noteSurvivors(context, run, late.survivors);
-    return { is: 'survivors', survivors: late.survivors };
+    return reportSurvivors(context, run, late.survivors);
   }
   signalProven(context.table, run.keeper, 'SIGKILL');
   await until(() => probeRun(context, run).is !== 'alive', EXIT_RECORD_WAIT_MS);
@@ -83,6 +83,15 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   });
   await checkpoint('retire.ended');
   return result;
+}
+
+async function reportSurvivors(
+  context: Context,
+  run: RunningRun,
+  survivors: readonly Member[],
+): Promise<RetireResult> {
+  await noteSurvivors(context, run, survivors);
+  return { is: 'survivors', survivors };
 }
 
 /**

@@ -1,0 +1,92 @@
+/** The ladder against trees that misbehave in ways no real process can be made to everywhere. */
+import { describe, expect, it } from 'vitest';
+import { endTree } from '../../src/process/end-tree.ts';
+import type { RunTree } from '../../src/process/run-tree.ts';
+import type { Member } from '../../src/process/tree.ts';
+
+const member = (pid: number): Member => ({ pid, startTime: '1', name: `p${pid}`, signs: ['descent'] });
+
+interface Fault {
+  /** What a signal does to the set of living members. */
+  readonly on: (signal: NodeJS.Signals, target: Member, living: Map<number, Member>) => void;
+  /** Whether the kernel would confirm that nothing is left. */
+  readonly proof?: (living: ReadonlyMap<number, Member>) => boolean;
+}
+
+function fakeTree(pids: readonly number[], fault: Fault): RunTree & { sent: string[] } {
+  const living = new Map(pids.map((pid) => [pid, member(pid)]));
+  const sent: string[] = [];
+  return {
+    sent,
+    find: () => [...living.values()],
+    isProvenEmpty: () => (fault.proof ?? ((left) => left.size === 0))(living),
+    signal: (target, signal) => {
+      sent.push(`${signal} ${target.pid}`);
+      fault.on(signal, target, living);
+    },
+    killAtOnce: () => {},
+    dissolve: () => {},
+  };
+}
+
+const dieOf =
+  (...deadly: NodeJS.Signals[]): Fault['on'] =>
+  (signal, { pid }, living) => {
+    if (deadly.includes(signal)) living.delete(pid);
+  };
+
+describe('ending a tree', () => {
+  it('that ends when asked sends nothing more', async () => {
+    const tree = fakeTree([10, 11], { on: dieOf('SIGTERM', 'SIGKILL') });
+    const report = await endTree(tree, 1000);
+    expect(report).toEqual({
+      found: [member(10), member(11)],
+      killed: [],
+      isProvenGone: true,
+      survivors: [],
+    });
+    expect(tree.sent).toEqual(['SIGTERM 10', 'SIGCONT 10', 'SIGTERM 11', 'SIGCONT 11']);
+  });
+
+  it('freezes every member before it kills the first', async () => {
+    const tree = fakeTree([10, 11], { on: dieOf('SIGKILL') });
+    const report = await endTree(tree, 0);
+    expect(report.isProvenGone).toBe(true);
+    expect(tree.sent).toEqual(['SIGSTOP 10', 'SIGSTOP 11', 'SIGKILL 10', 'SIGKILL 11']);
+  });
+
+  it('freezes also what was forked while it was freezing', async () => {
+    let next = 11;
+    const tree = fakeTree([10], {
+      on: (signal, target, living) => {
+        if (signal === 'SIGSTOP' && next < 14) living.set(next, member(next++));
+        dieOf('SIGKILL')(signal, target, living);
+      },
+    });
+    const report = await endTree(tree, 0);
+    expect(report.isProvenGone).toBe(true);
+    expect(report.found.map(({ pid }) => pid)).toEqual([10, 11, 12, 13]);
+    expect(tree.sent.filter((line) => line.startsWith('SIGSTOP'))).toHaveLength(4);
+  });
+
+  it('that cannot be killed ends in its name, never in success', async () => {
+    const tree = fakeTree([10, 11], {
+      on: (signal, { pid }, living) => {
+        if (signal === 'SIGKILL' && pid === 11) living.delete(pid);
+      },
+    });
+    const report = await endTree(tree, 0);
+    expect({ isProvenGone: report.isProvenGone, survivors: report.survivors }).toEqual({
+      isProvenGone: false,
+      survivors: [member(10)],
+    });
+  }, 20_000);
+
+  it('of which nobody is seen is not gone while the kernel says otherwise', async () => {
+    const report = await endTree(fakeTree([], { on: () => {}, proof: () => false }), 0);
+    expect({ isProvenGone: report.isProvenGone, survivors: report.survivors }).toEqual({
+      isProvenGone: false,
+      survivors: [],
+    });
+  }, 20_000);
+});

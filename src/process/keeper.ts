@@ -23,15 +23,15 @@ export interface KeeperOrder {
 }
 
 /** Where a harness writes: this process's own terminal, its standard error only, or a log file. */
-export type HarnessOutput = 'inherit' | 'stderr' | { readonly log: string };
+type HarnessOutput = 'inherit' | 'stderr' | { readonly log: string };
 
-export interface HarnessOrder {
+interface HarnessOrder {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export type KeeperReport =
+type KeeperReport =
   | { readonly is: 'executing'; readonly pid: number }
   | { readonly is: 'failed'; readonly because: string }
   /** It ended without a word: killed, or the launcher's order never reached it. */

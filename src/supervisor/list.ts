@@ -5,7 +5,7 @@ import { resolveSession } from './resolve.ts';
 import { viewRun, viewSession } from './view.ts';
 
 /** Enough to see what happened lately; the cost of a list must not grow with history. */
-export const RECENT_SESSIONS = 50;
+const RECENT_SESSIONS = 50;
 
 export type Range = 'live' | 'recent' | 'all';
 

@@ -7,7 +7,7 @@ import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
 
 /** The process that speaks for a run: its launcher until a keeper is on record, then the keeper. */
-export function ownerOf(run: LiveRun): ProcessIdentity {
+function ownerOf(run: LiveRun): ProcessIdentity {
   return run.state === 'claimed' ? run.launcher : run.keeper;
 }
 

@@ -56,7 +56,8 @@ export async function startClaimed(
       finaliser: [process.execPath, finaliserPath(), run.id],
     });
   } catch (error) {
-    return giveUp(context, claimed, error instanceof Error ? error.message : String(error));
+    const reason = error instanceof Error ? error.message : String(error);
+    return giveUp(context, claimed, reason.replace(/\.$/, ''));
   }
   await checkpoint('launch.keeper_spawned');
   const recorded = await context.store.step(run.id, {

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 import { CLI, MISBEHAVE } from './world.ts';
 import type { World } from './world.ts';
 
-export const KINDS = [
+const KINDS = [
   'sleeper',
   'quick',
   'failing',

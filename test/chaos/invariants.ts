@@ -110,6 +110,6 @@ export async function allRuns(world: World): Promise<Run[]> {
 }
 
 /** The tag is the third word of every command: perl misbehave.pl KIND TAG. */
-export function tagOf(run: Run): string {
+function tagOf(run: Run): string {
   return run.argv[3] ?? '';
 }

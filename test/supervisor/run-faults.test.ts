@@ -2,16 +2,14 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RunView, SessionView } from '../../src/api/session-view.ts';
+import type { SessionView } from '../../src/api/session-view.ts';
 import { DatabaseSync } from '@photostructure/sqlite';
+import { launchIn, MISBEHAVE } from '../support/launch.ts';
 import { eventually, isAlive, isExecuting, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-
-const MISBEHAVE = fileURLToPath(new URL('../fixtures/misbehave.pl', import.meta.url));
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -19,13 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => sandbox.cleanUp());
 
-async function launch(
-  name: string,
-  ...command: string[]
-): Promise<{ harness: Seen; keeper: Seen; run: RunView }> {
-  const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', name, '--', ...command]);
-  return { run, harness: see(run.pid ?? 0), keeper: see(run.keeperPid ?? 0) };
-}
+const launch = (name: string, ...command: string[]) => launchIn(sandbox, name, ...command);
 
 const ended = (name: string) =>
   eventually(`${name} ends`, async () => {
@@ -193,7 +185,7 @@ function exitRecord(name: string): string {
   const directories = new DatabaseSync(join(sandbox.home, 'reeve.db'), { readOnly: true });
   try {
     const row = directories.prepare('select current_run_id as id from sessions where name = ?').get(name);
-    return join(sandbox.home, 'runs', String((row as { id: string }).id), 'exit.json');
+    return join(sandbox.home, 'runs', (row as { id: string }).id, 'exit.json');
   } finally {
     directories.close();
   }

@@ -1,15 +1,12 @@
 /** Takeover and stop: the old tree proven gone before anything new begins, whoever dies in the middle. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RunView, SessionView } from '../../src/api/session-view.ts';
-import { eventually, isAlive, isExecuting, see, startedWith } from '../support/processes.ts';
-import type { Seen } from '../support/processes.ts';
+import type { SessionView } from '../../src/api/session-view.ts';
+import { launchIn, MISBEHAVE } from '../support/launch.ts';
+import { eventually, isAlive, isExecuting, startedWith } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-
-const MISBEHAVE = fileURLToPath(new URL('../fixtures/misbehave.pl', import.meta.url));
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -17,13 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => sandbox.cleanUp());
 
-async function launch(
-  name: string,
-  ...command: string[]
-): Promise<{ harness: Seen; keeper: Seen; run: RunView }> {
-  const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', name, '--', ...command]);
-  return { run, harness: see(run.pid ?? 0), keeper: see(run.keeperPid ?? 0) };
-}
+const launch = (name: string, ...command: string[]) => launchIn(sandbox, name, ...command);
 
 const TAKE_OVER = [
   'run',

@@ -118,20 +118,24 @@ async function cleanUp(
   seen: readonly Seen[],
   json: Sandbox['json'],
 ): Promise<void> {
+  const problems: string[] = [];
   try {
     for (const { name, run } of await json<SessionView[]>(['ls', '--live'])) {
       if (run.liveness === 'alive') await json(['kill', name]);
     }
-  } finally {
-    // Keepers become finalisers for a moment; everything that carries this state directory's name must then be gone.
-    const left = () => startedWith(`REEVE_HOME=${home}`).filter(({ pid }) => pid !== process.pid);
-    const isGone = await eventually('nothing of the test is left', () => left().length === 0, 5_000).catch(
-      () => false,
-    );
-    const leaked = isGone === true ? [] : left();
-    for (const process of [...leaked, ...seen]) signalSeen(process, 'SIGKILL');
-    rmSync(root, { recursive: true, force: true });
-    if (leaked.length > 0)
-      throw new Error(`The test left processes behind: ${leaked.map(({ pid }) => pid).join(', ')}`);
+  } catch (error) {
+    problems.push(String(error));
   }
+  // Keepers become finalisers for a moment; everything that carries this state directory's name must then be gone.
+  const left = () => startedWith(`REEVE_HOME=${home}`).filter(({ pid }) => pid !== process.pid);
+  await eventually('nothing of the test is left', () => left().length === 0, 5_000).catch(() => {
+    problems.push(
+      `The test left processes behind: ${left()
+        .map(({ pid }) => pid)
+        .join(', ')}`,
+    );
+  });
+  for (const process of [...left(), ...seen]) signalSeen(process, 'SIGKILL');
+  rmSync(root, { recursive: true, force: true });
+  if (problems.length > 0) throw new Error(problems.join('\n'));
 }

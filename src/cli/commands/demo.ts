@@ -179,12 +179,12 @@ export async function demo(options: OutputOptions): Promise<number> {
 
 function createScene(directory: string): Scene {
   const home = join(directory, 'state');
-  const [program = '', cli = ''] = [process.execPath, process.argv[1]];
+  const cli = process.argv[1] ?? '';
   return {
     directory,
     reeve: (args, environment = {}) =>
       new Promise((resolve, reject) => {
-        const child = spawn(program, [cli, ...args], {
+        const child = spawn(process.execPath, [cli, ...args], {
           cwd: directory,
           stdio: ['ignore', 'pipe', 'pipe'],
           env: { ...sceneEnvironment(home), ...environment },

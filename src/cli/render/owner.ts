@@ -3,7 +3,7 @@ import type { Owner } from '../../supervisor/launch.ts';
 import { age, clock } from './time.ts';
 
 /** Who owns a session, so that a person can decide: run, process, host, since when. */
-export function describeOwner({ run }: Owner, nowMs: number): string {
+function describeOwner({ run }: Owner, nowMs: number): string {
   const sinceMs = run.startedAtMs ?? run.claimedAtMs;
   const process = run.harness?.pid ?? run.keeper?.pid ?? run.launcher.pid;
   const place = `pid ${process} on ${run.launcher.host.split('/')[0]}`;

@@ -70,7 +70,7 @@ function paint(line: string, row: readonly string[], status: Status, widths: rea
   return `${colour(row[0] ?? '')}  ${bold(name)}${colour(line.slice(nameEnd, statusEnd))}${line.slice(statusEnd)}`;
 }
 
-export function cut(text: string, width: number): string {
+function cut(text: string, width: number): string {
   const characters = [...text];
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
 }

@@ -50,7 +50,7 @@ export type LaunchResult =
   | ({ readonly is: 'never_started'; readonly replaced: EndedRun | null } & SessionWithRun);
 
 /** Each round somebody else was faster; so many in a row mean a fight that this caller should not go on with. */
-const MAX_ROUNDS = 20;
+const MAX_ROUNDS = 100;
 
 export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const order = checkedRequest(request);
@@ -62,7 +62,7 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
     if (step.is === 'retired') replaced = step.run;
     else if (step.is !== 'free') return step;
 
-    const claimed = await claim(context, order, round);
+    const claimed = await claim(context, order);
     if (claimed.result.won) {
       const started = await startClaimed(context, claimed.result, claimed.token, output);
       return { ...started, replaced };
@@ -166,18 +166,13 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
   }
 }
 
-async function claim(
-  context: Context,
-  order: Order,
-  round: number,
-): Promise<{ result: ClaimResult; token: string }> {
+async function claim(context: Context, order: Order): Promise<{ result: ClaimResult; token: string }> {
   const runId = newId('r');
   const token = randomBytes(24).toString('base64url');
-  const program = order.argv[0] ?? '';
   const result = await context.store.claim({
     runId,
     sessionId: newId('s'),
-    sessionName: order.session ?? proposeSessionName(order.cwd, program, round),
+    sessionName: order.session ?? (await freeName(context, order)),
     mustBeNew: order.session === undefined,
     harness: 'command',
     cwd: order.cwd,
@@ -190,6 +185,14 @@ async function claim(
   });
   if (result.won) await checkpoint('launch.claimed');
   return { result, token };
+}
+
+/** Free now; whether it still is when it is claimed, the claim decides. */
+async function freeName(context: Context, order: Order): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const name = proposeSessionName(order.cwd, order.argv[0] ?? '', number);
+    if ((await context.store.sessionByName(name)) === null) return name;
+  }
 }
 
 /** 80 random bits in an alphabet without look-alikes: short beginnings of ids are unique in practice. */

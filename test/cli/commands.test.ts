@@ -141,6 +141,14 @@ describe('sessions', () => {
     expect(names).toEqual(['my-project-sleep', 'my-project-sleep-2', 'my-project-sleep-3']);
   });
 
+  it('without a name, started all at once, get names that are all different', async () => {
+    const starts = Array.from({ length: 25 }, () =>
+      sandbox.reeve(['run', '--detach', '--json', '--', 'true']),
+    );
+    const names = (await Promise.all(starts)).map(({ stdout }) => (JSON.parse(stdout) as SessionView).name);
+    expect(new Set(names).size).toBe(25);
+  });
+
   it('resume with their own command and directory, as the next epoch', async () => {
     mkdirSync(sandbox.path('place'));
     await sandbox.reeve(['run', '-s', 'a', '--cwd', 'place', '--', 'sh', '-c', 'pwd >> ../places']);

@@ -14,14 +14,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-try {
-  const program = createProgram(version(), (exitCode) => {
-    process.exitCode = exitCode;
-  });
-  await program.parseAsync(args, { from: 'user' });
-} catch (error) {
-  const reported = error instanceof CommanderError ? usageError(error) : error;
-  process.exitCode = reported === null ? 0 : printError({ json }, reported);
+void main();
+
+async function main(): Promise<void> {
+  try {
+    const program = createProgram(version(), (exitCode) => {
+      process.exitCode = exitCode;
+    });
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    const reported = error instanceof CommanderError ? usageError(error) : error;
+    process.exitCode = reported === null ? 0 : printError({ json }, reported);
+  }
 }
 
 function version(): string {

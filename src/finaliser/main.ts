@@ -13,17 +13,18 @@ const PAUSE_MS = 1_000;
 // A terminal's Ctrl-C or hang-up is meant for the harness, which has already ended.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
 
-const runId = process.argv[2] ?? '';
-for (let attempt = 1; ; attempt += 1) {
-  try {
-    process.exitCode = (await finaliseOwn(runId)) ? 0 : 1;
-    break;
-  } catch (error) {
-    if (attempt === ATTEMPTS || !isPassing(error)) {
+void main(process.argv[2] ?? '');
+
+async function main(runId: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      process.exitCode = (await finaliseOwn(runId)) ? 0 : 1;
+      return;
+    } catch (error) {
       process.exitCode = 1;
-      break;
+      if (attempt === ATTEMPTS || !isPassing(error)) return;
+      await sleep(PAUSE_MS);
     }
-    await sleep(PAUSE_MS);
   }
 }
 

@@ -8,16 +8,16 @@
 #   recording  puts the exit on disk by rename, again and again while the disk is full.
 #   finalising becomes the finaliser: same pid, still subreaper, so that it can sweep what the harness left.
 #
-# Arguments: run directory, run id, title, mode, system call numbers (prctl, madvise, fsync; 0 where not known),
-# then the command of the finaliser.
-# Message on descriptor 3, fields separated by NUL: directory, cgroup's procs file or nothing, number of environment
-# entries, those, the command and its arguments, "go".
+# Arguments: run directory, run id, title, mode, cgroup or nothing, numbers of the system calls prctl, madvise and fsync
+# (0 where not known), then the command of the finaliser.
+# Message on descriptor 3, fields separated by NUL: directory, number of environment entries, those, the command and its
+# arguments, "go".
 use strict;
 
 # Standard error is the harness's: not a word of the keeper may get into it.
 $SIG{__WARN__} = sub { };
 
-my ($run_dir, $run_id, $title, $mode, $prctl, $madvise, $fsync, @finaliser) = @ARGV;
+my ($run_dir, $run_id, $title, $mode, $cgroup, $prctl, $madvise, $fsync, @finaliser) = @ARGV;
 my $PR_SET_PDEATHSIG = 1;
 my $PR_SET_CHILD_SUBREAPER = 36;
 my $MADV_DONTNEED = 4;
@@ -36,15 +36,17 @@ select((select($report), $| = 1)[0]);
 
 my $message = read_all(3);
 my @fields = split /\0/, $message, -1;
-unless (@fields >= 5 && $fields[-1] eq 'go') {
+unless (@fields >= 4 && $fields[-1] eq 'go') {
     record(qq("notStarted":"its launcher died before letting it go"));
+    rmdir $cgroup if $cgroup ne ''; # Nobody else may know of it yet.
     finalise();
 }
 pop @fields;
-my ($directory, $cgroup_procs, $environment_size) = splice @fields, 0, 3;
+my ($directory, $environment_size) = splice @fields, 0, 2;
 my %environment = map { split /=/, $_, 2 } splice @fields, 0, $environment_size;
 my @command = @fields;
 my @open_until_exec;
+my $is_born_inside = 0;
 
 checkpoint('keeper.released');
 my $oom_before = oom_kills();
@@ -84,7 +86,7 @@ finalise();
 sub start_harness {
     pipe(my $failure_in, my $failure_out) or return (undef, "no pipe for it: $!");
     my $keeper = $$;
-    my $child = fork;
+    my $child = fork_into_cgroup();
     return (undef, "no process for it: $!") unless defined $child;
     if ($child == 0) {
         close $failure_in;
@@ -100,6 +102,19 @@ sub start_harness {
     return (undef, $failed);
 }
 
+# Born inside its cgroup, there is no moment in which the harness is outside of it; and moving it there afterwards would
+# wait for a grace period of the kernel, some 15 ms. Kernels or sandboxes without clone3 get a fork, and the move.
+sub fork_into_cgroup {
+    my ($clone3, $CLONE_INTO_CGROUP, $SIGCHLD) = (435, 0x200000000, 17);
+    if ($cgroup ne '' && sysopen my $directory_of_it, $cgroup, 0) {
+        my $arguments = pack 'Q11', $CLONE_INTO_CGROUP, 0, 0, 0, $SIGCHLD, 0, 0, 0, 0, 0, fileno $directory_of_it;
+        my $child = syscall($clone3, $arguments, length $arguments);
+        $is_born_inside = $child != -1;
+        return $child if $is_born_inside;
+    }
+    return fork;
+}
+
 # Returns only when it failed, with the reason.
 sub become_harness {
     my ($keeper) = @_;
@@ -112,7 +127,7 @@ sub become_harness {
     # terminal's group, or it could not read the terminal.
     setpgrp(0, 0) if $mode eq 'detached';
     chdir $directory or return "cannot enter the directory $directory: $!";
-    if ($cgroup_procs ne '' && open my $procs, '>', $cgroup_procs) { print $procs "0\n"; close $procs; }
+    if ($cgroup ne '' && !$is_born_inside && open my $procs, '>', "$cgroup/cgroup.procs") { print $procs "0\n"; close $procs; }
     my $stat = slurp('/proc/self/stat');
     my $start = $stat =~ /.*\)\s+(.*)$/s ? (split / /, $1)[19] : '';
     write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start"}\n))

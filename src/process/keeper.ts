@@ -62,6 +62,7 @@ export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
       order.runId,
       order.sessionName,
       order.mode,
+      order.containment.by === 'cgroup' ? order.containment.path : '',
       ...[calls.prctl, calls.madvise, calls.fsync].map(String),
       ...order.finaliser,
     ],
@@ -69,7 +70,7 @@ export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
   );
   if (log !== null) closeSync(log);
   return new Promise((resolve, reject) => {
-    child.once('spawn', () => resolve(keeperOf(child, order)));
+    child.once('spawn', () => resolve(keeperOf(child)));
     child.once('error', (error) =>
       reject(
         new ReeveError('keeper_unavailable', `The keeper could not be started: ${error.message}.`, {
@@ -97,7 +98,7 @@ function stdioOf(log: number | null, output: HarnessOutput): StdioOptions {
   return ['inherit', output === 'stderr' ? 2 : 'inherit', 'inherit', 'pipe', 'pipe'];
 }
 
-function keeperOf(child: ChildProcess, order: KeeperOrder): Keeper {
+function keeperOf(child: ChildProcess): Keeper {
   // Made by the two 'pipe' entries above, which Node gives as duplex streams.
   const [orders, reports] = [child.stdio[3], child.stdio[4]] as [Duplex, Duplex];
   // A keeper that is gone cannot take an order; its missing report says so.
@@ -107,7 +108,7 @@ function keeperOf(child: ChildProcess, order: KeeperOrder): Keeper {
     pid: child.pid ?? 0,
     report: readReport(reports),
     exited,
-    letGo: (harness) => orders.end(encodeOrder(harness, order.containment)),
+    letGo: (harness) => orders.end(encodeOrder(harness)),
     abandon: () => orders.end(),
     release: () => {
       child.unref();
@@ -116,25 +117,20 @@ function keeperOf(child: ChildProcess, order: KeeperOrder): Keeper {
   };
 }
 
-function encodeOrder(harness: HarnessOrder, containment: Containment): string {
+function encodeOrder(harness: HarnessOrder): string {
   const environment = Object.entries(harness.environment).map(([name, value]) => `${name}=${value}`);
-  return [
-    harness.cwd,
-    containment.by === 'cgroup' ? join(containment.path, 'cgroup.procs') : '',
-    environment.length,
-    ...environment,
-    ...harness.argv,
-    'go',
-  ].join('\0');
+  return [harness.cwd, environment.length, ...environment, ...harness.argv, 'go'].join('\0');
 }
 
 async function readReport(reports: Duplex): Promise<KeeperReport> {
   let text = '';
-  try {
-    for await (const chunk of reports) text += String(chunk);
-  } catch {
-    // Destroyed by `release`, or the keeper died: what was read so far is all there is.
-  }
+  await new Promise<void>((resolve) => {
+    reports.on('data', (chunk) => (text += String(chunk)));
+    // Closed by the keeper after its report, by its death, or by `release`: what was read so far is all there is.
+    reports.once('error', () => resolve());
+    reports.once('close', () => resolve());
+    reports.once('end', () => resolve());
+  });
   const [, word, rest = ''] = /^(executing|failed) (.*)$/m.exec(text) ?? [];
   if (word === 'executing') return { is: 'executing', pid: Number(rest) };
   return word === 'failed' ? { is: 'failed', because: rest } : { is: 'silent' };

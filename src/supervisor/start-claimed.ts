@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
 import type { Containment, EndedRun, LiveRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
+import { removeCgroup } from '../process/cgroup.ts';
 import { chooseContainment } from '../process/containment.ts';
 import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
 import { spawnKeeper } from '../process/keeper.ts';
@@ -21,8 +22,8 @@ import { reconcileRun } from './reconcile.ts';
 export interface Started extends SessionWithRun {
   /** Given to the harness, and to nobody else. */
   readonly token: string;
-  /** Settles when the run is over; for a foreground run the caller waits for it. */
-  readonly over: Promise<EndedRun>;
+  /** Waits until the run is over, as the caller of a foreground run does. */
+  readonly over: () => Promise<EndedRun>;
   /** Passes a signal on to the harness, if that is still the same process and does not get it from the terminal. */
   readonly forward: (signal: NodeJS.Signals) => void;
   /** Lets this process exit while the run goes on. */
@@ -40,11 +41,10 @@ export async function startClaimed(
   foregroundOutput: 'inherit' | 'stderr',
 ): Promise<StartResult> {
   const { session, run } = claimed;
+  const containment = chooseContainment(run.id, atMost(context));
   let keeper: Keeper;
-  let containment: Containment;
   try {
     createRunDirectory(runDirectory(context, run.id));
-    containment = chooseContainment(run.id, atMost(context));
     keeper = await spawnKeeper({
       runId: run.id,
       runDirectory: runDirectory(context, run.id),
@@ -56,6 +56,8 @@ export async function startClaimed(
       finaliser: [process.execPath, finaliserPath(), run.id],
     });
   } catch (error) {
+    // No keeper has been told of it, so nobody else will give it back.
+    if (containment.by === 'cgroup') removeCgroup(containment.path);
     const reason = error instanceof Error ? error.message : String(error);
     return giveUp(context, claimed, reason.replace(/\.$/, ''));
   }
@@ -91,7 +93,7 @@ async function afterRelease(
     // Refused when the run has already ended: a quick end is never overwritten by a late "it runs".
     if (harness !== null) await context.store.step(run.id, { kind: 'executing', harness });
     const latest = (await context.store.run(run.id)) ?? run;
-    const over = keeper.exited.then(() => endOf(context, run));
+    const over = () => keeper.exited.then(() => endOf(context, run));
     const forward = (signal: NodeJS.Signals) => {
       const comesFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && isInTerminalForeground();
       if (harness !== null && !comesFromTerminal) signalProven(context.table, harness, signal);
@@ -136,7 +138,7 @@ function atMost(context: Context): Containment['by'] {
 
 /** Beside this file in the package; in the built package of this checkout when run from its sources. */
 function finaliserPath(): string {
-  const candidates = ['./finaliser.js', '../../dist/finaliser.js'].map((path) =>
+  const candidates = ['./finaliser.cjs', '../../dist/finaliser.cjs'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
   const found = candidates.find((path) => existsSync(path));

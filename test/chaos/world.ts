@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { see } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 
-export const CLI = fileURLToPath(new URL('../../dist/reeve.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../dist/reeve.cjs', import.meta.url));
 export const MISBEHAVE = fileURLToPath(new URL('../fixtures/misbehave.pl', import.meta.url));
 
 export interface Tagged extends Seen {

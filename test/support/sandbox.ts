@@ -10,7 +10,7 @@ import type { SessionDetail } from '../../src/supervisor/list.ts';
 import { eventually, see, signalSeen, startedWith } from './processes.ts';
 import type { Seen } from './processes.ts';
 
-export const CLI = fileURLToPath(new URL('../../dist/reeve.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../dist/reeve.cjs', import.meta.url));
 
 /** What a finished command wrote is in the pipe already; this is only for a pipe that somebody else holds open. */
 const PIPE_DRAIN_MS = 1_000;
@@ -128,7 +128,12 @@ async function cleanUp(
   }
   // Keepers become finalisers for a moment; everything that carries this state directory's name must then be gone.
   const left = () => startedWith(`REEVE_HOME=${home}`).filter(({ pid }) => pid !== process.pid);
-  await eventually('nothing of the test is left', () => left().length === 0, 5_000).catch(() => {
+  // Twice, for in the middle of an exec a process shows no environment.
+  await eventually(
+    'nothing of the test is left',
+    () => left().length === 0 && left().length === 0,
+    5_000,
+  ).catch(() => {
     problems.push(
       `The test left processes behind: ${left()
         .map(({ pid }) => pid)

@@ -103,7 +103,7 @@ async function foreground(
   signals: HeldSignals,
 ): Promise<number> {
   signals.passTo(result.forward);
-  const ended = await result.over;
+  const ended = await result.over();
   if (options.json === true) print(options, await reeve.show(result.session.id), '');
   const { outcome, reason } = ended.ending;
   if (outcome !== 'completed' && outcome !== 'failed') say(`run ${ended.id} ended as ${outcome}: ${reason}.`);

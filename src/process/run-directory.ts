@@ -87,10 +87,11 @@ function writtenAtMs(path: string): number {
 }
 
 function wholeOrNull(value: unknown): number | null {
-  return typeof value === 'number' && Number.isInteger(value) ? value : null;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
 }
 
 function signalName(number: number | null): string | null {
-  if (number === null) return null;
+  // Nought is no signal: nothing was ever killed by it.
+  if (number === null || number === 0) return null;
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`;
 }

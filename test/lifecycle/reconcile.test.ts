@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ExitEvidence } from '../../src/lifecycle/exit.ts';
+import type { DeathProof, Liveness } from '../../src/lifecycle/process-identity.ts';
+import { decideReconcile, isMassDeath, MASS_DEATH_MINIMUM } from '../../src/lifecycle/reconcile.ts';
+import type { ReconcileDecision } from '../../src/lifecycle/reconcile.ts';
+import type { LiveRun } from '../../src/lifecycle/run.ts';
+import { CLAIMED, EXECUTING, INTENT, RUNNING } from './samples.ts';
+
+const PROOFS = ['gone', 'reused', 'zombie', 'rebooted'] as const satisfies readonly DeathProof[];
+const EXITS: readonly ExitEvidence[] = [
+  { kind: 'none' },
+  { kind: 'not_started', reason: 'no such program', atMs: 4_000 },
+  { kind: 'exited', code: 0, signal: null, atMs: 4_000, uptimeMs: null, oomKills: null },
+  { kind: 'unreadable', because: 'EIO' },
+];
+const RUNS: readonly LiveRun[] = [
+  CLAIMED,
+  { ...CLAIMED, intent: INTENT },
+  RUNNING,
+  EXECUTING,
+  { ...EXECUTING, intent: INTENT },
+];
+
+function dead(proof: DeathProof): Extract<Liveness, { is: 'dead' }> {
+  return { is: 'dead', proof, because: `proven by ${proof}` };
+}
+
+const everyCase = RUNS.flatMap((run) => EXITS.map((exit) => ({ run, exit })));
+
+describe('a reader of a run that claims to live', () => {
+  it.each(everyCase)(
+    'does nothing when the owner is alive ($run.state, exit $exit.kind)',
+    ({ run, exit }) => {
+      expect(decideReconcile(run, { is: 'alive' }, exit)).toEqual({ do: 'nothing' });
+    },
+  );
+
+  it.each(everyCase)('holds when the owner is unknown ($run.state, exit $exit.kind)', ({ run, exit }) => {
+    expect(decideReconcile(run, { is: 'unknown', because: 'hidden' }, exit)).toEqual({
+      do: 'hold',
+      because: 'hidden',
+    });
+  });
+
+  it.each(everyCase.flatMap(({ run, exit }) => PROOFS.map((proof) => ({ run, exit, proof }))))(
+    'finalises when the owner is dead ($run.state, exit $exit.kind, $proof)',
+    ({ run, exit, proof }) => {
+      expect(decideReconcile(run, dead(proof), exit)).toEqual({
+        do: 'finalise',
+        // Without its launcher a claimed run can never have started, whatever lies in its directory.
+        exit:
+          run.state === 'claimed'
+            ? { kind: 'not_started', reason: expect.any(String), atMs: run.claimedAtMs }
+            : exit,
+        proof,
+        because: `proven by ${proof}`,
+      });
+    },
+  );
+});
+
+const UNEXPLAINED = decideReconcile(RUNNING, dead('gone'), { kind: 'none' });
+const UNREADABLE = decideReconcile(RUNNING, dead('gone'), { kind: 'unreadable', because: 'EIO' });
+const BY_REBOOT = decideReconcile(RUNNING, dead('rebooted'), { kind: 'none' });
+const EXITED: readonly ReconcileDecision[] = EXITS.filter(
+  ({ kind }) => kind === 'exited' || kind === 'not_started',
+).map((exit) => decideReconcile(RUNNING, dead('gone'), exit));
+const NOTHING: ReconcileDecision = { do: 'nothing' };
+const HOLD: ReconcileDecision = { do: 'hold', because: 'hidden' };
+
+function times<T>(count: number, value: T): T[] {
+  return Array.from({ length: count }, () => value);
+}
+
+describe('a sweep in which many look dead at once', () => {
+  it.each([
+    [MASS_DEATH_MINIMUM - 1, 0, false],
+    [MASS_DEATH_MINIMUM, 0, true],
+    [MASS_DEATH_MINIMUM, MASS_DEATH_MINIMUM - 1, true],
+    [MASS_DEATH_MINIMUM, MASS_DEATH_MINIMUM, false],
+    [MASS_DEATH_MINIMUM, MASS_DEATH_MINIMUM + 1, false],
+    [9, 0, true],
+    [0, 9, false],
+    [0, 0, false],
+  ])('with %i unexplained deaths and %i living is doubted: %s', (deaths, living, expected) => {
+    expect(MASS_DEATH_MINIMUM).toBe(5);
+    expect(isMassDeath([...times(deaths, UNEXPLAINED), ...times(living, NOTHING)])).toBe(expected);
+  });
+
+  it.each(['gone', 'reused', 'zombie'] as const)('doubts deaths proven by %s alone', (proof) => {
+    expect(isMassDeath(times(5, decideReconcile(RUNNING, dead(proof), { kind: 'none' })))).toBe(true);
+  });
+
+  it('doubts deaths whose exit records cannot be read, for those explain nothing', () => {
+    expect(isMassDeath(times(5, UNREADABLE))).toBe(true);
+  });
+
+  it('believes a reboot, which needs no look at a process table', () => {
+    expect(isMassDeath(times(50, BY_REBOOT))).toBe(false);
+  });
+
+  it('believes deaths that left an exit record', () => {
+    for (const exited of EXITED) expect(isMassDeath(times(50, exited))).toBe(false);
+  });
+
+  it('is doubted exactly when at least five, and more than half of all, are unexplained', () => {
+    const anyCount = fc.integer({ min: 0, max: 12 });
+    const anyExplained = fc.array(fc.constantFrom(BY_REBOOT, ...EXITED, NOTHING, HOLD), { maxLength: 24 });
+    fc.assert(
+      fc.property(anyCount, anyExplained, fc.nat(), (deaths, others, seed) => {
+        const at = others.length === 0 ? 0 : seed % others.length;
+        const sweep = [...others.slice(0, at), ...times(deaths, UNEXPLAINED), ...others.slice(at)];
+        expect(isMassDeath(sweep)).toBe(deaths >= 5 && deaths > others.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome, Run } from '../../src/lifecycle/run.ts';
+import { deriveStatus } from '../../src/lifecycle/status.ts';
+import type { Status } from '../../src/lifecycle/status.ts';
+import { CLAIMED, ENDED, ENDING, EXECUTING, INTENT, RUNNING } from './samples.ts';
+
+const LIVENESS = ['alive', 'dead', 'unknown'] as const;
+
+const OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
+  completed: 'done',
+  failed: 'failed',
+  never_started: 'failed',
+  stopped: 'stopped',
+  cancelled: 'stopped',
+  reaped: 'stopped',
+  over_budget: 'stopped',
+  // Calm, not an error: the session went on in another run.
+  superseded: 'superseded',
+  // Not a failure: nobody knows how it ended.
+  lost: 'lost',
+};
+
+describe('the status of a session', () => {
+  it.each(Object.entries(OF_OUTCOME))(
+    'whose run ended as %s is %s, whatever a probe says',
+    (outcome, status) => {
+      // The keys of the record above are exactly the outcomes.
+      const run: Run = { ...ENDED, ending: { ...ENDING, outcome: outcome as Outcome } };
+      expect(LIVENESS.map((liveness) => deriveStatus(run, liveness))).toEqual([status, status, status]);
+    },
+  );
+
+  it.each([CLAIMED, RUNNING, EXECUTING, { ...EXECUTING, intent: INTENT }])(
+    'whose run is $state is working only when proven alive, and never dead before its end was recorded',
+    (run) => {
+      expect(LIVENESS.map((liveness) => deriveStatus(run, liveness))).toEqual([
+        'working',
+        'unknown',
+        'unknown',
+      ]);
+    },
+  );
+});

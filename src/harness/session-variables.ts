@@ -12,6 +12,9 @@ export const SESSION_VARIABLES: ReadonlySet<string> = new Set([
   'CLAUDE_CODE_MESSAGING_SOCKET',
   'CLAUDE_CODE_MESSAGING_TOKEN',
   'CLAUDE_CODE_SSE_PORT',
+  'CLAUDE_CODE_EXECPATH',
+  'CLAUDE_PROJECT_DIR',
+  'CLAUDE_ENV_FILE',
   'AI_AGENT',
   // Codex, and Every Code, which descends from it
   'CODEX_THREAD_ID',
@@ -27,6 +30,7 @@ export const SESSION_VARIABLES: ReadonlySet<string> = new Set([
   'GEMINI_CLI',
   'GEMINI_CWD',
   'GEMINI_PROJECT_DIR',
+  'GEMINI_PLANS_DIR',
   // opencode
   'OPENCODE',
   'OPENCODE_PID',

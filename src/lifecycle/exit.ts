@@ -4,7 +4,8 @@
 import type { Intent, Outcome } from './run.ts';
 
 export type ExitEvidence =
-  | { readonly kind: 'none' }
+  /** Nothing was recorded. `oomKills`, where known, as below. */
+  | { readonly kind: 'none'; readonly oomKills?: number }
   /** The harness could not be executed, or was never let go. */
   | { readonly kind: 'not_started'; readonly reason: string; readonly atMs: number }
   | {
@@ -71,6 +72,9 @@ function signalReason(signal: string, oomKills: number | null): string {
 }
 
 function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unreadable' }>): string {
+  if (exit.kind === 'none' && (exit.oomKills ?? 0) > 0) {
+    return 'its keeper died without recording an exit, while the kernel was killing processes for want of memory (out of memory)';
+  }
   return exit.kind === 'none'
     ? 'its keeper died without recording an exit, so how it ended is not known'
     : `its exit record cannot be read (${exit.because}), so how it ended is not known`;

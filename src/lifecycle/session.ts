@@ -12,7 +12,7 @@ export interface Session {
 /** Long enough for any readable name, short enough for a table and for a file name with a suffix. */
 export const MAX_SESSION_NAME_LENGTH = 100;
 
-const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+:-]*$/u;
+const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+:-]*$/u;
 
 /** Null when the name may be used, otherwise the reason why not, as the end of a sentence. */
 export function refuseSessionName(name: string): string | null {

@@ -13,6 +13,11 @@ export interface RunMarks {
 /** Variables of Reeve itself that only steer it, and so may pass on to a nested Reeve. */
 const PASSED_ON = new Set(['REEVE_HOME', 'REEVE_STORE', 'REEVE_CONTAINMENT']);
 
+/** An agent holds its own run's token and no more: an address with a password in it would open the whole store. */
+function hasPassword(address: string): boolean {
+  return URL.canParse(address) && new URL(address).password !== '';
+}
+
 /**
  * `harnessVariables` are the names by which any known harness marks its children. A harness that inherits another
  * session's marks binds itself to that session, so those of every harness go, whichever one is being started.
@@ -26,7 +31,8 @@ export function scrubEnvironment(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       !harnessVariables.has(entry[0]) &&
-      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])),
+      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])) &&
+      !(entry[0] === 'REEVE_STORE' && hasPassword(entry[1])),
   );
   return {
     ...Object.fromEntries(kept),

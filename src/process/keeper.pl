@@ -130,7 +130,8 @@ sub become_harness {
     if ($cgroup ne '' && !$is_born_inside && open my $procs, '>', "$cgroup/cgroup.procs") { print $procs "0\n"; close $procs; }
     my $stat = slurp('/proc/self/stat');
     my $start = $stat =~ /.*\)\s+(.*)$/s ? (split / /, $1)[19] : '';
-    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start"}\n))
+    my $oom = $oom_before // 'null';
+    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start","oomKills":$oom}\n))
         or return "cannot write to the state directory: $!";
     close_inherited();
     %ENV = %environment;

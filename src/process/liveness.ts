@@ -4,10 +4,12 @@ import type { ProcessTable } from './process-table.ts';
 
 export function probe(table: ProcessTable, identity: ProcessIdentity): Liveness {
   const here = table.host;
-  if (identity.host !== here.host) return unknown(`it is on host ${identity.host}, and this is ${here.host}`);
   if (identity.boot !== here.boot) {
+    if (identity.host !== here.host)
+      return unknown(`it is on host ${identity.host}, and this is ${here.host}`);
     return { is: 'dead', proof: 'rebooted', because: 'the machine has been restarted since' };
   }
+  // The same boot is the same machine, whatever it is called by now: laptops change their names with the network.
   if (identity.pidNamespace !== here.pidNamespace)
     return unknown('it is in another pid namespace (a container)');
   return probeHere(table, identity);

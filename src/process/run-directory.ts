@@ -2,7 +2,7 @@
  * A run's directory, written by its keeper: `started.json`, `exit.json`, and `output.log` for detached runs.
  * Files appear whole, by rename; whatever else is found there is said to be unreadable, and left as it is.
  */
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
@@ -20,7 +20,7 @@ export function logPathIn(runDirectory: string): string {
 export function readExit(runDirectory: string, runId: string): ExitEvidence {
   const path = join(runDirectory, 'exit.json');
   const read = readRecord(path, runId);
-  if (read.is === 'absent') return { kind: 'none' };
+  if (read.is === 'absent') return { kind: 'none', ...oomKillsSince(runDirectory, runId) };
   if (read.is === 'unreadable') return { kind: 'unreadable', because: read.because };
   const { notStarted, code, signal, uptime, oomKills } = read.record;
   const atMs = writtenAtMs(path);
@@ -39,6 +39,18 @@ export function readExit(runDirectory: string, runId: string): ExitEvidence {
       typeof uptime === 'string' && /^\d+(\.\d+)?$/.test(uptime) ? Math.round(Number(uptime) * 1000) : null,
     oomKills: wholeOrNull(oomKills),
   };
+}
+
+/** The kernel counts what it kills for want of memory; the harness noted the count when it started. */
+function oomKillsSince(runDirectory: string, runId: string): { oomKills?: number } {
+  const read = readRecord(join(runDirectory, 'started.json'), runId);
+  const before = read.is === 'read' ? wholeOrNull(read.record['oomKills']) : null;
+  const now = /^oom_kill (\d+)$/m.exec(readIfThere('/proc/vmstat'))?.[1];
+  return before === null || now === undefined ? {} : { oomKills: Math.max(0, Number(now) - before) };
+}
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'latin1') : '';
 }
 
 /** The harness as its own process recorded it before it executed; null when that is not, or not yet, known. */

@@ -31,7 +31,7 @@ export function runTree(table: ProcessTable, run: Pick<Run, 'id' | 'keeper' | 'c
     findTree(table, {
       runId: run.id,
       keeper: run.keeper,
-      cgroupPids: cgroup === null ? [] : cgroupPids(cgroup),
+      cgroupPids: () => (cgroup === null ? [] : cgroupPids(cgroup)),
     }).filter((member) => member.pid !== process.pid);
   return {
     find,

@@ -24,8 +24,8 @@ export interface TreeRoots {
   readonly runId: string;
   /** Null while the run is only claimed: then only marks could tell, and nothing has been started. */
   readonly keeper: ProcessIdentity | null;
-  /** The pids in the run's cgroup now. */
-  readonly cgroupPids: readonly number[];
+  /** Asks for the pids in the run's cgroup: after the process table was read, or a pid reused in between would pass. */
+  readonly cgroupPids: () => readonly number[];
 }
 
 /** The living members, parents before their children where descent tells. */
@@ -35,12 +35,13 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
   const signs = new Map<number, Set<Sign>>();
   const add = (pid: number, sign: Sign) => signs.set(pid, (signs.get(pid) ?? new Set()).add(sign));
 
-  for (const pid of roots.cgroupPids) add(pid, 'cgroup');
+  for (const pid of roots.cgroupPids()) add(pid, 'cgroup');
   for (const pid of table.startedWith(`${RUN_MARK}=${roots.runId}`)) add(pid, 'mark');
   if (roots.keeper !== null && isHere(table, roots.keeper)) {
     // A zombie holds its pid too, and a stranger's zombie shows that the keeper's was reused.
     const holder = seen.find((fact) => fact.pid === roots.keeper?.pid);
-    for (const { pid, sign } of signsOfKeeper(facts, roots.keeper, holder)) add(pid, sign);
+    const vouched = new Set(signs.keys());
+    for (const { pid, sign } of signsOfKeeper(facts, roots.keeper, holder, vouched)) add(pid, sign);
   }
   return facts.flatMap((fact) => {
     const found = signs.get(fact.pid);
@@ -49,23 +50,28 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
   });
 }
 
-/** Elsewhere, before the last boot or in another pid namespace, the keeper's number names something else. */
+/** In another boot, which is also another host's, or in another pid namespace, its number names something else. */
 function isHere({ host }: ProcessTable, keeper: ProcessIdentity): boolean {
-  return keeper.host === host.host && keeper.boot === host.boot && keeper.pidNamespace === host.pidNamespace;
+  return keeper.boot === host.boot && keeper.pidNamespace === host.pidNamespace;
 }
 
 function signsOfKeeper(
   facts: readonly ProcessFact[],
   keeper: ProcessIdentity,
   holder: ProcessFact | undefined,
+  vouched: ReadonlySet<number>,
 ): { pid: number; sign: Sign }[] {
   // A stranger has the keeper's pid now: whatever group, session or children go by that number are the stranger's.
   if (holder !== undefined && holder.startTime !== keeper.startTime) return [];
   const since = Number(keeper.startTime);
   const born = (fact: ProcessFact) => Number.isNaN(since) || Number(fact.startTime) >= since;
   const others = facts.filter((fact) => fact.pid !== keeper.pid && born(fact));
-  const sessionLed = others.filter((fact) => fact.sessionId === keeper.pid);
-  const groupLed = others.filter((fact) => fact.groupId === keeper.pid);
+  // With the keeper gone, a stranger may have had its pid, led a session by that number, and gone too: then somebody
+  // in it must be proven a member in another way.
+  const led = (members: readonly ProcessFact[]) =>
+    holder !== undefined || members.some(({ pid }) => vouched.has(pid)) ? members : [];
+  const sessionLed = led(others.filter((fact) => fact.sessionId === keeper.pid));
+  const groupLed = led(others.filter((fact) => fact.groupId === keeper.pid));
   const descendants = holder === undefined ? [] : descendantsOf(keeper.pid, others);
   return [
     ...descendants.map(({ pid }) => ({ pid, sign: 'descent' as const })),

@@ -1,6 +1,8 @@
 /** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
 import { decideReconcile, isMassDeath } from '../lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
+import type { ExitEvidence } from '../lifecycle/exit.ts';
+import type { Liveness } from '../lifecycle/process-identity.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { readExit, readStarted } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
@@ -41,9 +43,14 @@ export async function reconcileAll(
 
 function decide(context: Context, run: LiveRun): ReconcileDecision {
   const liveness = probeRun(context, run);
-  const exit =
-    liveness.is === 'dead' ? readExit(runDirectory(context, run.id), run.id) : { kind: 'none' as const };
-  return decideReconcile(run, liveness, exit);
+  return decideReconcile(run, liveness, exitOf(context, run, liveness));
+}
+
+function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidence {
+  if (liveness.is !== 'dead') return { kind: 'none' };
+  const exit = readExit(runDirectory(context, run.id), run.id);
+  // What the kernel has counted since a restart says nothing of a run before it.
+  return exit.kind === 'none' && liveness.proof === 'rebooted' ? { kind: 'none' } : exit;
 }
 
 async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {

@@ -45,6 +45,14 @@ describe('the environment of a harness', () => {
     expect(scrub({ ...ORDINARY, ...CREDENTIALS })).toEqual({ ...ORDINARY, ...CREDENTIALS, ...OWN });
   });
 
+  it('an address of the store is passed on only without a password', () => {
+    const passed = (address: string) =>
+      scrubEnvironment({ REEVE_STORE: address }, new Set(), MARKS)['REEVE_STORE'];
+    expect(passed('postgres://db/reeve')).toBe('postgres://db/reeve');
+    expect(passed('postgres://me@db/reeve')).toBe('postgres://me@db/reeve');
+    expect(passed('postgres://me:secret@db/reeve')).toBeUndefined();
+  });
+
   it('lets a nested Reeve use the same store and containment', () => {
     const steering = { REEVE_STORE: 'postgres://db/reeve', REEVE_CONTAINMENT: 'subreaper' };
     expect(scrub({ ...ORDINARY, ...steering })).toEqual({ ...ORDINARY, ...steering, ...OWN });

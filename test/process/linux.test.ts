@@ -127,7 +127,7 @@ describe('a process of this machine', () => {
 
   it.each([
     ['another boot', { boot: '00000000-0000-0000-0000-000000000000' }, { is: 'dead', proof: 'rebooted' }],
-    ['another host', { host: 'elsewhere' }, { is: 'unknown' }],
+    ['another host', { host: 'elsewhere', boot: 'another boot' }, { is: 'unknown' }],
     ['another pid namespace', { pidNamespace: 'pid:[1]' }, { is: 'unknown' }],
     ['no start time', { startTime: null }, { is: 'unknown' }],
     ['another start time', { startTime: '1' }, { is: 'dead', proof: 'reused' }],

@@ -31,7 +31,7 @@ async function plant(prctl: number): Promise<Planted> {
   }
   // What it executes last decides its environment and session, and comes after the pid was printed.
   await eventually('all of them sleep', () => [...names.keys()].every((pid) => programOf(pid) === 'sleep'));
-  const roots = { runId, keeper: identify(table, keeper.pid), cgroupPids: [] };
+  const roots = { runId, keeper: identify(table, keeper.pid), cgroupPids: () => [] };
   const signs = () =>
     Object.fromEntries(
       findTree(table, roots).map((member) => [

@@ -21,7 +21,11 @@ interface Situation {
 
 /** Who is found, and by which signs. */
 function found({ facts, marked = [], cgroupPids = [], keeper = KEEPER }: Situation): Record<number, Sign[]> {
-  const members = findTree(fakeTable(facts, { [MARK]: marked }), { runId: RUN, keeper, cgroupPids });
+  const members = findTree(fakeTable(facts, { [MARK]: marked }), {
+    runId: RUN,
+    keeper,
+    cgroupPids: () => cgroupPids,
+  });
   return Object.fromEntries(members.map(({ pid, signs }) => [pid, [...signs]]));
 }
 
@@ -50,7 +54,7 @@ describe('the tree of a run', () => {
   it('names each member once, with all the signs that found it', () => {
     const member = fact(101, 100, { groupId: 100, sessionId: 100, name: 'claude' });
     const table = fakeTable([KEEPER_FACT, member], { [MARK]: [101] });
-    expect(findTree(table, { runId: RUN, keeper: KEEPER, cgroupPids: [101] })).toEqual([
+    expect(findTree(table, { runId: RUN, keeper: KEEPER, cgroupPids: () => [101] })).toEqual([
       {
         pid: 101,
         startTime: '1010',
@@ -77,13 +81,14 @@ describe('the tree of a run', () => {
     });
   });
 
-  it('still has the session and the group of a keeper that is gone', () => {
+  it('still has the session and the group of a keeper that is gone, when somebody in them is proven a member', () => {
     const facts = [
       fact(101, 1, { groupId: 100, sessionId: 100 }),
       fact(102, 1, { groupId: 102, sessionId: 100 }),
       fact(103, 100),
     ];
-    expect(found({ facts })).toEqual({ 101: ['session', 'group'], 102: ['session'] });
+    expect(found({ facts, marked: [101] })).toEqual({ 101: ['mark', 'session', 'group'], 102: ['session'] });
+    expect(found({ facts, cgroupPids: [102] })).toEqual({ 101: ['session'], 102: ['cgroup', 'session'] });
   });
 
   it('still has the session and the group of a keeper that is a zombie', () => {
@@ -111,12 +116,16 @@ describe('a stranger', () => {
     });
   });
 
+  it('who had the pid of a keeper that is gone, led a session by it and is gone too, leaves strangers', () => {
+    expect(found({ facts: family.slice(2) })).toEqual({});
+  });
+
   it('has the pid of a keeper that was recorded without its start time, for all that can be proven', () => {
     expect(found({ facts: [KEEPER_FACT, ...family], keeper: { ...KEEPER, startTime: null } })).toEqual({});
   });
 
   it.each([
-    ['on another host', { host: 'other' }],
+    ['on another host', { host: 'other', boot: 'boot-2' }],
     ['before the last boot', { boot: 'boot-0' }],
     ['in another pid namespace', { pidNamespace: 'pid:[2]' }],
   ])('is whoever goes by the number of a keeper %s', (_, elsewhere) => {
@@ -213,7 +222,7 @@ describe('any process table', () => {
       const members = findTree(fakeTable(situation.facts, { [MARK]: situation.marked }), {
         runId: RUN,
         keeper: KEEPER,
-        cgroupPids: situation.cgroupPids,
+        cgroupPids: () => situation.cgroupPids,
       });
       const living = situation.facts.filter(({ pid, isZombie }) => !isZombie && pid !== KEEPER.pid);
       const known = members.map(({ pid, startTime }) => `${pid}/${startTime}`);

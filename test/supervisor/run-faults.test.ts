@@ -1,7 +1,7 @@
 /** While it runs: each process of a run killed, stopped or starved, and what the record then says. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -51,6 +51,24 @@ describe('a killed harness', () => {
     expect({ outcome: run.outcome, signal: run.signal }).toEqual({ outcome: 'failed', signal: 'SIGKILL' });
     expect(run.reason).toMatch(/out of memory/);
   });
+});
+
+it('a keeper that the kernel killed for want of memory is told as such', async () => {
+  const limit = sandbox.path('limit');
+  writeFileSync(limit, MEMORY_LIMIT);
+  const { keeper } = await launch('a', 'sleep', '60');
+  // The kernel kills somebody while it runs; that the keeper was meant is as near as a test can come.
+  spawnSync('sh', [
+    limit,
+    `reeve-test-${process.pid}-keeper`,
+    'perl',
+    '-e',
+    'my @a; push @a, "x" x 1_000_000 for 1 .. 200',
+  ]);
+  signalSeen(keeper, 'SIGKILL');
+  const run = await ended('a');
+  expect(run.outcome).toBe('lost');
+  expect(run.reason).toMatch(/out of memory/);
 });
 
 /** Joins a cgroup with a hard memory limit, removed again when it is empty, and becomes the command. */

@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
+import { renderHelp, renderVerbHelp } from './help.ts';
 import { printError } from './output.ts';
-import { createProgram, usageError } from './program.ts';
-
-const args = process.argv.slice(2);
-// Wanted before the flags are parsed: a usage error must be JSON too. What stands behind -- is not ours.
-const end = args.indexOf('--');
-const json = (end === -1 ? args : args.slice(0, end)).includes('--json');
+import { parse } from './parse.ts';
+import { VERBS } from './verbs.ts';
 
 // A reader that went away (`reeve ls | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -14,18 +10,34 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-void main();
+void main(process.argv.slice(2));
 
-async function main(): Promise<void> {
+async function main(args: readonly string[]): Promise<void> {
   try {
-    const program = createProgram(version(), (exitCode) => {
-      process.exitCode = exitCode;
-    });
-    await program.parseAsync(args, { from: 'user' });
+    process.exitCode = await answer(args);
   } catch (error) {
-    const reported = error instanceof CommanderError ? usageError(error) : error;
-    process.exitCode = reported === null ? 0 : printError({ json }, reported);
+    process.exitCode = printError({ json: wantsJson(args) }, error);
   }
+}
+
+async function answer(args: readonly string[]): Promise<number> {
+  const parsed = parse(VERBS, args);
+  switch (parsed.is) {
+    case 'call':
+      return parsed.verb.execute(parsed.call);
+    case 'help':
+      process.stdout.write(`${parsed.verb === null ? renderHelp(VERBS) : renderVerbHelp(parsed.verb)}\n`);
+      return 0;
+    case 'version':
+      process.stdout.write(`${version()}\n`);
+      return 0;
+  }
+}
+
+/** Also when the flags could not be parsed: a usage error must be JSON too. What stands behind -- is not ours. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }
 
 function version(): string {

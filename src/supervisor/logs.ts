@@ -1,6 +1,5 @@
 /** What a detached run wrote, and, followed, what it goes on to write until it ends. */
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
@@ -38,27 +37,27 @@ export async function* logs(
       },
     );
   }
-  const file = await openLog(run.logPath);
+  const file = openLog(run.logPath);
   if (file === null) return;
   try {
-    const from = request.lines === undefined ? 0 : await tailStart(file, request.lines);
+    const from = request.lines === undefined ? 0 : tailStart(file, request.lines);
     yield* request.follow === true ? follow(context, run, file, from, request.signal) : rest(file, from);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
 async function* follow(
   context: Context,
   run: Run,
-  file: FileHandle,
+  file: number,
   from: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Buffer> {
   let position = from;
   let isOver = run.state === 'ended';
   for (let poll = 0; signal?.aborted !== true; poll += 1) {
-    for await (const chunk of rest(file, position)) {
+    for (const chunk of rest(file, position)) {
       position += chunk.length;
       yield chunk;
     }
@@ -74,29 +73,31 @@ async function hasEnded(context: Context, run: Run): Promise<boolean> {
   return stored === null || (await reconcileRun(context, stored)).run.state === 'ended';
 }
 
-async function* rest(file: FileHandle, from: number): AsyncGenerator<Buffer> {
+function* rest(file: number, from: number): Generator<Buffer> {
   for (let position = from; ;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, position);
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    const bytesRead = readSync(file, buffer, 0, CHUNK_BYTES, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
 }
 
-async function tailStart(file: FileHandle, lines: number): Promise<number> {
-  const { size } = await file.stat();
+function tailStart(file: number, lines: number): number {
+  const { size } = fstatSync(file);
+  if (lines === 0) return size;
   const from = Math.max(0, size - MAX_TAIL_BYTES);
-  const { buffer } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+  const buffer = Buffer.alloc(size - from);
+  readSync(file, buffer, 0, buffer.length, from);
   // A newline at the very end closes the last line and begins no other.
   let index = buffer.length - 1;
   for (let left = lines; left > 0 && index > 0; left -= 1) index = buffer.lastIndexOf(10, index - 1);
-  if (lines === 0) return size;
   return index <= 0 ? from : from + index + 1;
 }
 
-async function openLog(path: string): Promise<FileHandle | null> {
+function openLog(path: string): number | null {
   try {
-    return await open(path, 'r');
+    return openSync(path, 'r');
   } catch (error) {
     // A run that ended before its keeper existed wrote nothing.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;

@@ -287,7 +287,7 @@ describe('bad input', () => {
     const result = await sandbox.reeve(args);
     expect(result.code).toBe(2);
     expect(result.stdout).toBe('');
-    expect(result.stderr).toMatch(/^reeve: [A-Z"/-].*[.?]\n/);
+    expect(result.stderr).toMatch(/^reeve: [A-Z"`/-].*[.?]\n/);
     expect(result.stderr.trim().split('\n').length).toBeLessThanOrEqual(2);
   });
 

@@ -50,13 +50,17 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
     ...extra,
   };
   const seen: Seen[] = [];
-  const start = (args: readonly string[], options: SpawnOptions = {}) =>
-    spawn(process.execPath, [CLI, ...args], {
+  const children: ChildProcess[] = [];
+  const start = (args: readonly string[], options: SpawnOptions = {}) => {
+    const child = spawn(process.execPath, [CLI, ...args], {
       cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       ...options,
     });
+    children.push(child);
+    return child;
+  };
   const reeve: Sandbox['reeve'] = (args, options = {}) =>
     finished(start(args, { cwd: options.cwd ?? root, env: { ...env, ...options.env } }));
   const json = async <T>(args: readonly string[], expectedCode = 0): Promise<T> => {
@@ -85,7 +89,12 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
       seen.push(process);
       return process;
     },
-    cleanUp: () => cleanUp(root, home, seen, json),
+    cleanUp: async () => {
+      // Only a test that failed leaves one; a child that is still this process's own has not been reused.
+      for (const child of children)
+        if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await cleanUp(root, home, seen, json);
+    },
   };
 }
 

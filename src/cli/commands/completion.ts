@@ -1,16 +1,16 @@
 /** Completion scripts made from the verbs and flags themselves; names of sessions are asked for when completing. */
-import type { Command } from 'commander';
+import type { Verb as KnownVerb } from '../parse.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
-export function completion(program: Command, shell: 'bash' | 'zsh' | 'fish', options: OutputOptions): number {
-  const verbs = program.commands.map((command) => ({
-    name: command.name(),
-    description: command.description(),
-    flags: command.options.flatMap(({ long }) => (long === undefined || long === null ? [] : [long])),
-    takesSession: command.registeredArguments.some((argument) => argument.name() === 'session'),
+export function completion(known: readonly KnownVerb[], shell: string, options: OutputOptions): number {
+  const verbs = known.map((verb) => ({
+    name: verb.name,
+    description: verb.says,
+    flags: verb.flags.map(({ name }) => `--${name}`),
+    takesSession: verb.arguments.some(({ name }) => name === 'session'),
   }));
-  const script = SCRIPTS[shell](verbs);
+  const script = SCRIPTS[shell as keyof typeof SCRIPTS](verbs); // The table of verbs allows no other.
   print(options, { shell, script }, script);
   return 0;
 }

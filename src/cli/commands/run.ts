@@ -34,9 +34,7 @@ export async function resume(
   command: readonly string[],
   options: StartOptions,
 ): Promise<number> {
-  // Behind the session's name, -- is passed through as a word of its own.
-  const words = command[0] === '--' ? command.slice(1) : command;
-  const argv = words.length === 0 ? undefined : words;
+  const argv = command.length === 0 ? undefined : command;
   return start(options, (reeve, request) => reeve.resume(reference, { ...request, argv }));
 }
 

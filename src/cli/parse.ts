@@ -1,0 +1,197 @@
+/** Words to a verb, its arguments and its flags; whatever does not fit is a usage error that says what would. */
+import { ReeveError } from '../api/errors.ts';
+
+export interface Flag {
+  readonly name: string;
+  readonly short?: string;
+  /** What the value is called in the help; a flag without it takes none. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  /** Throws `InvalidValue`. */
+  readonly read?: (text: string) => number;
+  readonly says: string;
+  readonly excludes?: string;
+}
+
+export interface Argument {
+  readonly name: string;
+  readonly says: string;
+  readonly choices?: readonly string[];
+  /** One or more. */
+  readonly many?: boolean;
+}
+
+export interface Call {
+  readonly words: readonly string[];
+  /** For a verb that takes one: the command, whose own flags are not looked at. */
+  readonly command: readonly string[];
+  /** By their names in camel case. */
+  readonly flags: Readonly<Record<string, string | number | true>>;
+}
+
+export interface Verb {
+  readonly name: string;
+  readonly group: string;
+  readonly says: string;
+  readonly arguments: readonly Argument[];
+  readonly takesCommand?: boolean;
+  readonly flags: readonly Flag[];
+  readonly execute: (call: Call) => Promise<number> | number;
+}
+
+export class InvalidValue extends Error {}
+
+export type Parsed =
+  | { readonly is: 'call'; readonly verb: Verb; readonly call: Call }
+  | { readonly is: 'help'; readonly verb: Verb | null }
+  | { readonly is: 'version' };
+
+export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
+  const [first, ...rest] = args;
+  if (first === undefined) throw usage('No verb was given');
+  if (first === '--version' || first === '-V') return { is: 'version' };
+  if (first === '--help' || first === '-h') return { is: 'help', verb: null };
+  if (first === 'help') return { is: 'help', verb: rest[0] === undefined ? null : verbNamed(verbs, rest[0]) };
+  const verb = verbNamed(verbs, first);
+  return parseCall(verb, rest);
+}
+
+function verbNamed(verbs: readonly Verb[], name: string): Verb {
+  const found = verbs.find((verb) => verb.name === name);
+  if (found !== undefined) return found;
+  const kind = name.startsWith('-') ? 'flag' : 'verb';
+  throw usage(
+    `There is no ${kind} ${quoted(name)}`,
+    nearest(
+      name,
+      verbs.map((verb) => verb.name),
+    ),
+  );
+}
+
+function parseCall(verb: Verb, args: readonly string[]): Parsed {
+  const words: string[] = [];
+  const flags: Record<string, string | number | true> = {};
+  const rest = [...args];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--help' || word === '-h') return { is: 'help', verb };
+    if (word === '--') {
+      if (verb.takesCommand !== true) words.push(...rest.splice(0));
+      break;
+    }
+    if (word.startsWith('-') && word !== '-') takeFlag(verb, word, rest, flags);
+    else if (verb.takesCommand === true && words.length === verb.arguments.length) {
+      rest.unshift(word);
+      break;
+    } else words.push(word);
+  }
+  checkArguments(verb, words);
+  checkExclusions(verb, flags);
+  return { is: 'call', verb, call: { words, command: rest, flags } };
+}
+
+function takeFlag(
+  verb: Verb,
+  word: string,
+  rest: string[],
+  flags: Record<string, string | number | true>,
+): void {
+  const [name, joined] = word.startsWith('--') ? split(word) : [word];
+  const flag = verb.flags.find((each) => name === `--${each.name}` || name === `-${each.short ?? ''}`);
+  if (flag === undefined) {
+    const known = verb.flags.map((each) => `--${each.name}`);
+    throw usage(`\`${verb.name}\` has no flag ${quoted(name)}`, nearest(name, known), verb);
+  }
+  if (flag.value === undefined) {
+    if (joined !== undefined) throw usage(`--${flag.name} takes no value`, undefined, verb);
+    flags[camelCase(flag.name)] = true;
+    return;
+  }
+  const text = joined ?? rest.shift();
+  if (text === undefined) throw usage(`--${flag.name} needs a value (${flag.value})`, undefined, verb);
+  flags[camelCase(flag.name)] = readValue(flag, text, verb);
+}
+
+function readValue(flag: Flag, text: string, verb: Verb): string | number {
+  if (flag.choices !== undefined && !flag.choices.includes(text)) {
+    throw usage(
+      `--${flag.name} cannot be ${quoted(text)}; it is one of ${flag.choices.join(', ')}`,
+      undefined,
+      verb,
+    );
+  }
+  try {
+    return flag.read?.(text) ?? text;
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    throw usage(`--${flag.name} cannot be ${quoted(text)}: ${error.message}`, undefined, verb);
+  }
+}
+
+function checkArguments(verb: Verb, words: readonly string[]): void {
+  const missing = verb.arguments[words.length];
+  if (missing !== undefined)
+    throw usage(`\`${verb.name}\` needs a ${missing.name}: ${missing.says}`, undefined, verb);
+  const last = verb.arguments.at(-1);
+  const extra = words[verb.arguments.length];
+  if (extra !== undefined && last?.many !== true) {
+    throw usage(`\`${verb.name}\` has no use for ${quoted(extra)}`, undefined, verb);
+  }
+  for (const [index, argument] of verb.arguments.entries()) {
+    const word = words[index] ?? '';
+    if (argument.choices !== undefined && !argument.choices.includes(word)) {
+      const choices = argument.choices.join(', ');
+      throw usage(`The ${argument.name} cannot be ${quoted(word)}; it is one of ${choices}`, undefined, verb);
+    }
+  }
+}
+
+function checkExclusions(verb: Verb, flags: Readonly<Record<string, unknown>>): void {
+  for (const { name, excludes } of verb.flags) {
+    if (excludes !== undefined && camelCase(name) in flags && camelCase(excludes) in flags) {
+      throw usage(`--${name} and --${excludes} exclude each other`, undefined, verb);
+    }
+  }
+}
+
+function usage(message: string, suggestion?: string, verb?: Verb): ReeveError {
+  const help = `See: reeve ${verb === undefined ? '' : `${verb.name} `}--help`;
+  const hint = suggestion === undefined ? help : `Did you mean ${suggestion}?`;
+  return new ReeveError('usage', `${message}.`, { hint });
+}
+
+function split(word: string): [name: string, value?: string] {
+  const at = word.indexOf('=');
+  return at === -1 ? [word] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Control characters of bad input must not reach a terminal. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
+
+/** The one that a slip of the finger or two would have made of it. */
+function nearest(word: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((name) => ({ name, distance: distanceBetween(word, name) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  return best !== undefined && best.distance <= 2 && best.distance < word.length - 1 ? best.name : undefined;
+}
+
+/** Levenshtein's, row by row. */
+function distanceBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= to.length; column += 1) {
+      const change = (row[column - 1] ?? 0) + (to[column - 1] === letter ? 0 : 1);
+      next.push(Math.min(change, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

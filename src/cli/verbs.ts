@@ -1,0 +1,198 @@
+/**
+ * The verbs, their flags and what they do, as a table: parsing, help and completion all read it. A verb's code is
+ * loaded only when it is called; and there is no parser library to load before it, for a start is mostly loading.
+ */
+import { InvalidValue } from './parse.ts';
+import type { Verb } from './parse.ts';
+
+const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
+const JSON_FLAG = { name: 'json', says: 'one JSON value on stdout, nothing else' } as const;
+
+/** A day is more than any harness needs to save its work. */
+const MAX_GRACE_SECONDS = 86_400;
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= MAX_GRACE_SECONDS) return value;
+  throw new InvalidValue(`it takes seconds, from 0 to ${MAX_GRACE_SECONDS}`);
+}
+
+function count(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidValue('it takes a whole number');
+}
+
+const START_FLAGS = [
+  { name: 'cwd', value: 'DIR', says: 'the directory to run in' },
+  { name: 'detach', short: 'd', says: 'return once it executes; its output goes to a log' },
+  {
+    name: 'on-live',
+    value: 'WHAT',
+    choices: ['refuse', 'attach', 'retire'],
+    says: 'when the session has a live owner: refuse (default), attach or retire',
+  },
+  { name: 'force', says: 'the same as --on-live retire' },
+  {
+    name: 'grace',
+    value: 'SECONDS',
+    read: seconds,
+    says: 'between asking the old owner to end and killing it (10)',
+  },
+  JSON_FLAG,
+] as const;
+
+const ASSUME_GONE = {
+  name: 'assume-gone',
+  says: 'record it as lost, on your word, where nothing can be proven',
+} as const;
+
+const run = () => import('./commands/run.ts');
+const look = () => import('./commands/look.ts');
+const end = () => import('./commands/end.ts');
+
+export const VERBS: readonly Verb[] = [
+  {
+    name: 'run',
+    group: 'Starting',
+    says: 'start a command as a session’s owner',
+    arguments: [],
+    takesCommand: true,
+    flags: [
+      {
+        name: 'session',
+        short: 's',
+        value: 'NAME',
+        says: 'the session (default: named after directory and command)',
+      },
+      ...START_FLAGS,
+    ],
+    execute: async ({ command, flags }) => (await run()).run(command, flags),
+  },
+  {
+    name: 'resume',
+    group: 'Starting',
+    says: 'start the next epoch of a known session',
+    arguments: [SESSION],
+    takesCommand: true,
+    flags: START_FLAGS,
+    execute: async ({ words: [session = ''], command, flags }) =>
+      (await run()).resume(session, command, flags),
+  },
+  {
+    name: 'ls',
+    group: 'Looking',
+    says: 'the live sessions, and those that ended lately',
+    arguments: [],
+    flags: [
+      { name: 'all', short: 'a', says: 'all of them' },
+      { name: 'live', says: 'only the live ones', excludes: 'all' },
+      JSON_FLAG,
+    ],
+    execute: async ({ flags }) => (await look()).ls(flags),
+  },
+  {
+    name: 'show',
+    group: 'Looking',
+    says: 'everything about one session',
+    arguments: [SESSION],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [session = ''], flags }) => (await look()).show(session, flags),
+  },
+  {
+    name: 'why',
+    group: 'Looking',
+    says: 'who started it, who took over, what ended it, on what evidence',
+    arguments: [SESSION],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [session = ''], flags }) => (await look()).why(session, flags),
+  },
+  {
+    name: 'logs',
+    group: 'Looking',
+    says: 'what a detached run wrote',
+    arguments: [SESSION],
+    flags: [
+      { name: 'follow', short: 'f', says: 'go on until it ends' },
+      { name: 'lines', short: 'n', value: 'COUNT', read: count, says: 'only the last lines' },
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [session = ''], flags }) => (await look()).logs(session, flags),
+  },
+  {
+    name: 'attach',
+    group: 'Looking',
+    says: 'follow a live run; Ctrl-C leaves it running',
+    arguments: [SESSION],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [session = ''], flags }) => (await look()).attach(session, flags),
+  },
+  {
+    name: 'stop',
+    group: 'Ending',
+    says: 'ask a run to end, kill it after a grace, and prove it gone',
+    arguments: [SESSION],
+    flags: [
+      { name: 'grace', value: 'SECONDS', read: seconds, says: 'how long to wait before killing (10)' },
+      ASSUME_GONE,
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [session = ''], flags }) => (await end()).stop(session, flags),
+  },
+  {
+    name: 'kill',
+    group: 'Ending',
+    says: 'the same without a grace',
+    arguments: [SESSION],
+    flags: [ASSUME_GONE, JSON_FLAG],
+    execute: async ({ words: [session = ''], flags }) => (await end()).stop(session, { ...flags, grace: 0 }),
+  },
+  {
+    name: 'rm',
+    group: 'Ending',
+    says: 'forget ended sessions, their events and logs',
+    arguments: [{ ...SESSION, many: true }],
+    flags: [JSON_FLAG],
+    execute: async ({ words, flags }) => (await end()).rm(words, flags),
+  },
+  {
+    name: 'heartbeat',
+    group: 'Ending',
+    says: 'from inside a run: say that it is at work (fenced)',
+    arguments: [],
+    flags: [JSON_FLAG],
+    execute: async ({ flags }) => (await end()).heartbeat(flags),
+  },
+  {
+    name: 'doctor',
+    group: 'Reeve itself',
+    says: 'whether the promises can be kept on this machine',
+    arguments: [],
+    flags: [JSON_FLAG],
+    execute: async ({ flags }) => (await look()).doctor(flags),
+  },
+  {
+    name: 'paths',
+    group: 'Reeve itself',
+    says: 'where the state is',
+    arguments: [],
+    flags: [JSON_FLAG],
+    execute: async ({ flags }) => (await look()).paths(flags),
+  },
+  {
+    name: 'demo',
+    group: 'Reeve itself',
+    says: 'a guided run of the real thing, on a throw-away state directory',
+    arguments: [],
+    flags: [JSON_FLAG],
+    execute: async ({ flags }) => (await import('./commands/demo.ts')).demo(flags),
+  },
+  {
+    name: 'completion',
+    group: 'Reeve itself',
+    says: 'print a completion script for bash, zsh or fish',
+    arguments: [{ name: 'shell', says: 'for which shell', choices: ['bash', 'zsh', 'fish'] }],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [shell = ''], flags }) =>
+      (await import('./commands/completion.ts')).completion(VERBS, shell, flags),
+  },
+];

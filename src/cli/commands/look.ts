@@ -13,15 +13,23 @@ import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
 import { age, clock } from '../render/time.ts';
+import { wrapped } from '../render/wrap.ts';
 
 const UNLIMITED_WIDTH = 10_000;
+
+function outputWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : UNLIMITED_WIDTH;
+}
 
 export async function ls(options: OutputOptions & { all?: boolean; live?: boolean }): Promise<number> {
   return withReeve(async (reeve) => {
     const range: Range = options.all === true ? 'all' : options.live === true ? 'live' : 'recent';
     const sessions = await reeve.list(range);
-    const width = process.stdout.isTTY ? process.stdout.columns : UNLIMITED_WIDTH;
-    print(options, sessions, options.json === true ? '' : renderSessions(sessions, Date.now(), width));
+    print(
+      options,
+      sessions,
+      options.json === true ? '' : renderSessions(sessions, Date.now(), outputWidth()),
+    );
     return 0;
   });
 }
@@ -81,9 +89,12 @@ export async function why(reference: string, options: OutputOptions): Promise<nu
       })),
       doubt: story.doubt,
     };
-    const lines = story.sentences.map(({ atMs, text }) => `${dim(clock(atMs))}  ${text}`);
-    if (story.doubt !== null)
-      lines.push(`${dim(clock(Date.now()))}  ${yellow('Not known now')}: ${story.doubt}.`);
+    const told = (atMs: number, text: string) => {
+      const head = `${clock(atMs)}  `;
+      return wrapped(dim(head), head.length, text, outputWidth());
+    };
+    const lines = story.sentences.map(({ atMs, text }) => told(atMs, text));
+    if (story.doubt !== null) lines.push(told(Date.now(), `Not known now: ${story.doubt}.`));
     print(options, value, lines.join('\n'));
     return 0;
   });

@@ -54,6 +54,6 @@ function installPostgres() {
   const aptGet = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
   for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']]) {
     const [command, ...rest] = [...aptGet, ...args];
-    run(command, rest);
+    if (spawnSync(command, rest, { stdio: 'inherit' }).status !== 0) return;
   }
 }

@@ -12,8 +12,16 @@ const SCHEMA = 'reeve';
 /** A CLI command needs one connection, a daemon a few. */
 const MAX_CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Bounds how long a person waits for an unreachable server: attempts times the pause, and the connect timeouts. */
+/** A statement takes a millisecond, or waits its turn behind others; beyond this the network swallowed it. */
+const QUERY_TIMEOUT_MS = 5_000;
+/**
+ * The server ends a transaction whose client vanished, which would otherwise hold the event order, and so every
+ * writer, until TCP gives up after hours. Shorter than the query timeout, so that those who wait get their turn.
+ */
+const IDLE_IN_TRANSACTION_MS = 3_000;
+/** Bounds how long a person waits for a server that cannot be reached: so many attempts, and none begun later. */
 const ATTEMPTS = 5;
+const GIVE_UP_AFTER_MS = 10_000;
 const RETRY_PAUSE_MS = 200;
 /** Numbers for advisory locks: any two that no other program in the database uses. */
 const MIGRATION_LOCK = 7_233_391;
@@ -24,7 +32,8 @@ export async function openPostgres(url: string): Promise<SqlDriver> {
     connectionString: url,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    options: `-c search_path=${SCHEMA}`,
+    query_timeout: QUERY_TIMEOUT_MS,
+    options: `-c search_path=${SCHEMA} -c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
     application_name: 'reeve',
     // An idle pool must not keep a command from exiting.
     allowExitOnIdle: true,
@@ -58,10 +67,17 @@ async function writeOnce<T>(
   return retried(place, () =>
     withConnection(pool, async (client) => {
       const sql = sqlOf(client);
-      if (unanswered !== undefined && (await wasCommitted(sql, op))) return unanswered.result;
-      unanswered = undefined;
       await client.query('begin');
       try {
+        if (unanswered !== undefined) {
+          // The lost attempt may be committing at this moment. It holds this lock until its outcome can be seen.
+          await sql.lockEventOrder();
+          if (await wasCommitted(sql, op)) {
+            await client.query('rollback');
+            return unanswered.result;
+          }
+        }
+        unanswered = undefined;
         const result = await work(sql);
         unanswered = { result };
         await client.query('commit');
@@ -90,12 +106,13 @@ async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
 }
 
 async function retried<T>(place: string, work: () => Promise<T>): Promise<T> {
+  const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!isConnectionLoss(error) && !isSerialisation(error)) throw error;
-      if (attempt === ATTEMPTS) throw unavailable(place, error);
+      if (!isConnectionLoss(error) && !isSerialisation(error)) throw explained(place, error);
+      if (attempt === ATTEMPTS || performance.now() > giveUpAtMs) throw unavailable(place, error);
       await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
     }
   }
@@ -157,16 +174,32 @@ const TYPES = {
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
 };
 
-/** Class 08 is a lost connection, 57P01 to 57P03 a server going down or coming up, 53300 one with no room. */
-const LOSS_STATES = /^(08|57P0[123]$|53300$)/;
-const LOSS_ERRNOS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH']);
+/**
+ * Class 08 is a lost connection, 57P01 to 57P03 a server going down or coming up, 53300 one with no room, and 25P03 a
+ * transaction that the server ended because nothing was heard of it.
+ */
+const LOSS_STATES = /^(08|57P0[123]$|53300$|25P03$)/;
+const LOSS_ERRNOS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+const LOSS_MESSAGES =
+  /Connection terminated|timeout exceeded when trying to connect|not queryable|Query read timeout/;
 
 function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   if (LOSS_STATES.test(code) || LOSS_ERRNOS.has(code)) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionLoss);
-  return /Connection terminated|timeout exceeded when trying to connect|not queryable/.test(error.message);
+  return LOSS_MESSAGES.test(error.message);
 }
 
 function isSerialisation(error: unknown): boolean {
@@ -177,6 +210,26 @@ function unavailable(place: string, cause: unknown): ReeveError {
   return new ReeveError('store_unavailable', `The store at ${place} does not answer.`, {
     hint: 'Check REEVE_STORE and that PostgreSQL is running, then try again.',
     cause,
+  });
+}
+
+const DISK_FULL = '53100';
+/** Not let in (28), no such database (3D), no right (42501), only to be read (25006), out of resources (53). */
+const REFUSAL_STATES = /^(28|3D|42501$|25006$|53)/;
+
+/** What the server itself refuses, trying again would not change. */
+function explained(place: string, error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return error;
+  if (error.code === DISK_FULL) {
+    return new ReeveError('store_full', `The disk of the store at ${place} is full; nothing was changed.`, {
+      hint: 'Free some space there and try again.',
+      cause: error,
+    });
+  }
+  if (!REFUSAL_STATES.test(error.code)) return error;
+  return new ReeveError('store_unavailable', `The store at ${place} refused: ${error.message}.`, {
+    hint: 'Check REEVE_STORE: the database must exist, and this user must be allowed to write to it.',
+    cause: error,
   });
 }
 

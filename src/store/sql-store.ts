@@ -21,6 +21,9 @@ import type { ClaimRequest, ClaimResult, FenceResult, SessionWithRun, Store, Sto
 /** More candidates than this help nobody to choose. */
 const MAX_CANDIDATES = 10;
 
+/** A session can be removed between finding that it exists and locking it, but not so often in a row. */
+const LOCK_ATTEMPTS = 10;
+
 type NewEvent = Omit<StoredEvent, 'seq' | 'atMs'>;
 
 export function createStore(driver: SqlDriver): Store {
@@ -67,19 +70,13 @@ function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Pro
 
 async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<ClaimResult> {
   const atMs = await sql.nowMs();
-  const isNew = (await insertSession(sql, request, atMs)) === 1;
-  // The lock on the session's row is what serialises claims where writers run side by side.
-  const [locked] = await sql.all(`select id, epoch from sessions where name = ?${sql.forUpdate}`, [
-    request.sessionName,
-  ]);
-  if (locked === undefined) throw new Error('A session vanished while it was being claimed.');
-  const sessionId = String(locked['id']);
+  const { isNew, sessionId, lastEpoch } = await lockSession(sql, request, atMs);
   if (!isNew) {
     const existing = await sessionOf(sql, sessionId);
     if (existing.run.state !== 'ended') return { won: false, because: 'owned', ...existing };
     if (request.mustBeNew) return { won: false, because: 'name_taken', ...existing };
   }
-  const epoch = Number(locked['epoch']) + 1;
+  const epoch = lastEpoch + 1;
   await insertRun(sql, request, { sessionId, epoch, atMs });
   await sql.run(
     'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ? where id = ?',
@@ -93,6 +90,24 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
     data: { epoch, argv: request.argv, cwd: request.cwd, mode: request.mode, launcher: request.launcher },
   });
   return { won: true, ...(await sessionOf(sql, sessionId)) };
+}
+
+/** The lock on the session's row is what serialises claims where writers run side by side. */
+async function lockSession(
+  sql: Sql,
+  request: ClaimRequest,
+  atMs: number,
+): Promise<{ isNew: boolean; sessionId: string; lastEpoch: number }> {
+  for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt += 1) {
+    const isNew = (await insertSession(sql, request, atMs)) === 1;
+    const [locked] = await sql.all(`select id, epoch from sessions where name = ?${sql.forUpdate}`, [
+      request.sessionName,
+    ]);
+    if (locked !== undefined) {
+      return { isNew, sessionId: String(locked['id']), lastEpoch: Number(locked['epoch']) };
+    }
+  }
+  throw new Error(`Session ${request.sessionName} was removed again and again while it was being claimed.`);
 }
 
 function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
@@ -177,6 +192,8 @@ function refuseWrite(run: Run, current: Run, token: string): string | null {
 
 async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'always'): Promise<void> {
   if (once === 'once') {
+    // Before looking: of two that look side by side, neither would see what the other is about to add.
+    await sql.lockEventOrder();
     const known = await sql.all(
       'select 1 as found from events where session_id = ? and run_id = ? and kind = ? limit 1',
       [event.sessionId, event.runId, event.kind],

@@ -2,6 +2,7 @@
  * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
+import { constants } from 'node:os';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
@@ -12,6 +13,8 @@ import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 const BUSY_WAIT_MS = 5_000;
 /** After so many such waits a lock is not contention any more, but somebody holding it. */
 const BUSY_ATTEMPTS = 6;
+/** How long another opener may take to make the schema: a few milliseconds. */
+const SWITCH_PAUSE_MS = 10;
 /** "Reev" in ASCII, in the file's header: a database of another program is never migrated. */
 const APPLICATION_ID = 0x52656576;
 
@@ -29,21 +32,38 @@ type Statement = StatementSyncInstance;
 
 export async function openSqlite(path: string): Promise<SqlDriver> {
   const connection = new Connection(path);
-  await connection.prepareSchema();
+  try {
+    await inTurn(() => connection.prepareSchema());
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
   return {
     engine: 'sqlite',
     place: path,
-    read: (work) => connection.exclusively(() => connection.read(work)),
-    write: (_op, work) => connection.exclusively(() => connection.transaction(work)),
-    close: () => connection.exclusively(async () => connection.close()),
+    read: (work) => inTurn(() => connection.read(work)),
+    write: (_op, work) => inTurn(() => connection.transaction(work)),
+    close: () => inTurn(async () => connection.close()),
   };
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/**
+ * One unit of work at a time in this process, whatever connection it is on. An await inside a transaction must not let
+ * another one in; and SQLite waits for a lock with the whole process, so that a connection waiting for another one of
+ * the same process would keep it from ever finishing.
+ */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const result = lastTurn.then(work);
+  lastTurn = result.catch(() => {});
+  return result;
 }
 
 class Connection {
   readonly #path: string;
   readonly #database: DatabaseSyncInstance;
   readonly #statements = new Map<string, Statement>();
-  #tail: Promise<unknown> = Promise.resolve();
 
   readonly sql: Sql = {
     // The driver's rows are plain objects of the column types used in the schema: text, integer, null.
@@ -65,10 +85,9 @@ class Connection {
   }
 
   async prepareSchema(): Promise<void> {
-    const version = this.#explained(() => this.#schemaVersion());
-    this.#explained(() => {
-      this.#database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
-    });
+    const version = this.#explained(() => this.#schemaVersionAtOnce());
+    await this.#switchToLog();
+    this.#database.exec('pragma synchronous = full; pragma foreign_keys = on');
     if (version === SCHEMA_VERSION) return;
     await this.transaction(async () => {
       // Read again: of many openers of a fresh directory, one migrates and the others find it done.
@@ -99,15 +118,22 @@ class Connection {
     }
   }
 
-  /** One unit of work at a time on this connection: an await inside a transaction must not let another one in. */
-  exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work);
-    this.#tail = result.catch(() => {});
-    return result;
-  }
-
   close(): void {
     this.#database.close();
+  }
+
+  /** SQLite does not wait with this one when another opener of a fresh file writes to it, so it is tried again. */
+  async #switchToLog(): Promise<void> {
+    const giveUpAtMs = performance.now() + BUSY_WAIT_MS * BUSY_ATTEMPTS;
+    for (;;) {
+      try {
+        this.#database.exec('pragma journal_mode = wal');
+        return;
+      } catch (error) {
+        if (resultOf(error) !== RESULT.busy || performance.now() > giveUpAtMs) throw this.#explain(error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, SWITCH_PAUSE_MS));
+    }
   }
 
   #begin(): void {
@@ -131,6 +157,16 @@ class Connection {
     const prepared = this.#database.prepare(text);
     this.#statements.set(text, prepared);
     return prepared;
+  }
+
+  /** As of one moment: between two of its reads, another opener may finish the schema, and it would look foreign. */
+  #schemaVersionAtOnce(): number {
+    this.#database.exec('begin');
+    try {
+      return this.#schemaVersion();
+    } finally {
+      this.#rollback();
+    }
   }
 
   #schemaVersion(): number {
@@ -209,8 +245,23 @@ class Connection {
   }
 }
 
+/** SQLite's own words, for the errors to which the driver gives no code: those of a statement that reads all rows. */
+const RESULT_OF_MESSAGE: Readonly<Record<string, number>> = {
+  'database is locked': RESULT.busy,
+  'attempt to write a readonly database': RESULT.readonly,
+  'disk I/O error': RESULT.ioError,
+  'database disk image is malformed': RESULT.corrupt,
+  'database or disk is full': RESULT.full,
+  'unable to open database file': RESULT.cantOpen,
+  'file is not a database': RESULT.notADatabase,
+};
+
+/** SQLite calls it an I/O error when it is not the database that finds no room, but the index of its log. */
+const NO_ROOM: ReadonlySet<unknown> = new Set([constants.errno.ENOSPC, constants.errno.EDQUOT]);
+
 /** SQLite's primary result code; extended codes carry it in their low byte. */
 function resultOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
-  return Number(error.errcode) & 0xff;
+  if (!(error instanceof Error)) return undefined;
+  if ('systemErrno' in error && NO_ROOM.has(error.systemErrno)) return RESULT.full;
+  return 'errcode' in error ? Number(error.errcode) & 0xff : RESULT_OF_MESSAGE[error.message];
 }

@@ -63,11 +63,19 @@ export function end(changes: Partial<Ending> = {}): Extract<Step, { kind: 'end' 
 }
 
 /** The answer to a claim that must have won. */
-export async function won(
-  store: Store,
-  request: ClaimRequest,
-): Promise<Extract<ClaimResult, { won: true }>> {
+export async function won(store: Store, request: ClaimRequest): Promise<Extract<ClaimResult, { won: true }>> {
   const result = await store.claim(request);
   if (!result.won) throw new Error(`The claim of ${request.sessionName} lost: ${result.because}.`);
   return result;
+}
+
+export function many<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+/** Round and round. */
+export function pick<T>(choices: readonly T[], index: number): T {
+  const choice = choices[index % choices.length];
+  if (choice === undefined) throw new Error('There is nothing to pick from.');
+  return choice;
 }

@@ -7,7 +7,9 @@ import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { describeStoreContract } from './contract.ts';
 import type { Database } from './engine.ts';
+import { describeStoreFence } from './fence.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
+import { describeStoreRaces } from './races.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -17,6 +19,8 @@ afterAll(() => server.stop());
 
 const engine = { name: 'postgres', createDatabase } as const;
 describeStoreContract(engine);
+describeStoreFence(engine);
+describeStoreRaces(engine);
 describeGeneratedHistories(engine);
 
 async function createDatabase(): Promise<Database> {

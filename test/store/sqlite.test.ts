@@ -7,10 +7,14 @@ import type { Row, SqlDriver } from '../../src/store/sql.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { describeStoreContract } from './contract.ts';
 import type { Database } from './engine.ts';
+import { describeStoreFence } from './fence.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
+import { describeStoreRaces } from './races.ts';
 
 const engine = { name: 'sqlite', createDatabase } as const;
 describeStoreContract(engine);
+describeStoreFence(engine);
+describeStoreRaces(engine);
 describeGeneratedHistories(engine);
 
 async function createDatabase(): Promise<Database> {

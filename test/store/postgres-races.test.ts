@@ -1,0 +1,155 @@
+/** Races that only an engine with writers side by side can have, staged: who must be slow is held up, not hoped for. */
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openPostgres } from '../../src/store/postgres.ts';
+import { createStore } from '../../src/store/sql-store.ts';
+import type { Sql, SqlDriver } from '../../src/store/sql.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { PostgresServer } from '../support/postgres.ts';
+import { eventually } from '../support/processes.ts';
+import { claimOf, end, many, start, won } from './examples.ts';
+import { startFaultProxy } from './fault-proxy.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+let url: string;
+let direct: pg.Client;
+const opened: SqlDriver[] = [];
+beforeEach(async () => {
+  url = await server.createDatabase();
+  await open();
+  direct = new pg.Client({ connectionString: url, options: '-c search_path=reeve' });
+  await direct.connect();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((driver) => driver.close()));
+  await direct.end();
+});
+
+test('a reader of the log who asks only for what is new misses nothing while eight write', async () => {
+  const writers = await Promise.all(many(8, () => open()));
+  const read = readerOfTheLog();
+  let isOver = false;
+  const writing = Promise.all(
+    writers.map(async (store, writer) => {
+      for (let index = 0; index < 40; index += 1) {
+        const { run } = await won(store, claimOf(`session-${writer}-${index}`));
+        await store.step(run.id, start);
+      }
+    }),
+  ).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) await read();
+  await writing;
+  expect(await read()).toStrictEqual(await allNumbers());
+  expect(await allNumbers()).toHaveLength(8 * 40 * 2);
+});
+
+test('an event does not become visible before one with a lower number whose commit is slow', async () => {
+  const proxy = await startFaultProxy(server);
+  const [slow, quick] = [await open(proxy.url(url)), await open()];
+  const read = readerOfTheLog();
+  let quickClaim: Promise<unknown> = Promise.resolve();
+  proxy.atCommits({
+    kind: 'delay',
+    meanwhile: async () => {
+      let isDone = false;
+      quickClaim = won(quick, claimOf('quick')).finally(() => {
+        isDone = true;
+      });
+      await eventually('the quick one is done or waits', async () => isDone || (await somebodyWaits()));
+      await read();
+    },
+  });
+  await won(slow, claimOf('slow'));
+  await quickClaim;
+  expect(await read()).toStrictEqual(await allNumbers());
+  expect(await allNumbers()).toHaveLength(2);
+  await proxy.close();
+});
+
+test('a claim whose session is removed under its hands makes a new one', async () => {
+  const store = await open();
+  const { session, run } = await won(store, claimOf('alpha'));
+  await store.step(run.id, end());
+  await direct.query('begin');
+  await direct.query('select * from sessions for update');
+  const request = claimOf('alpha');
+  const claim = won(await open(), request);
+  // It found the name taken, and now waits for the row that the removal holds.
+  await eventually('the claim waits', somebodyWaits);
+  for (const table of ['events', 'runs', 'sessions']) await direct.query(`delete from ${table}`);
+  await direct.query('commit');
+
+  const result = await claim;
+  expect([result.session.id, result.run.epoch]).toStrictEqual([request.sessionId, 1]);
+  expect(result.session.id).not.toBe(session.id);
+});
+
+test('a step on a run that ended after it was read changes nothing, even without the lock on its row', async () => {
+  const [driver, rival] = [await openDriver(), await open()];
+  const { session, run } = await won(rival, claimOf('alpha'));
+  const unlocked = createStore(
+    withoutRowLocks(driver, async () => {
+      await rival.step(run.id, end({ outcome: 'completed' }));
+    }),
+  );
+  for (const step of [start, end({ outcome: 'lost' })]) {
+    expect(await unlocked.step(run.id, step)).toStrictEqual({ taken: false, because: 'ended' });
+  }
+  expect((await rival.run(run.id))?.ending?.outcome).toBe('completed');
+  const kinds = (await rival.eventsOf(session.id)).map(({ kind }) => kind);
+  expect(kinds).toStrictEqual(['run.claimed', 'run.ended']);
+});
+
+/** Injects the fault: rows are read without their lock, and the rival comes right after the first read. */
+function withoutRowLocks(driver: SqlDriver, rival: () => Promise<void>): SqlDriver {
+  const unlocked = (sql: Sql): Sql => ({
+    ...sql,
+    forUpdate: '',
+    all: async (text, values) => {
+      const rows = await sql.all(text, values);
+      await rival();
+      return rows;
+    },
+  });
+  return { ...driver, write: (op, work) => driver.write(op, (sql) => work(unlocked(sql))) };
+}
+
+/** Each call asks for what is new since the last, and gives all that was seen so far. */
+function readerOfTheLog(): () => Promise<number[]> {
+  const seen: number[] = [];
+  return async () => {
+    const { rows } = await direct.query<{ seq: string }>(
+      'select seq from events where seq > $1 order by seq',
+      [seen.at(-1) ?? 0],
+    );
+    seen.push(...rows.map(({ seq }) => Number(seq)));
+    return seen;
+  };
+}
+
+async function allNumbers(): Promise<number[]> {
+  const { rows } = await direct.query<{ seq: string }>('select seq from events order by seq');
+  return rows.map(({ seq }) => Number(seq));
+}
+
+async function somebodyWaits(): Promise<boolean> {
+  return (await direct.query('select 1 from pg_locks where not granted')).rows.length > 0;
+}
+
+async function open(address = url): Promise<Store> {
+  return createStore(await openDriver(address));
+}
+
+async function openDriver(address = url): Promise<SqlDriver> {
+  const driver = await openPostgres(address);
+  opened.push(driver);
+  return driver;
+}

@@ -1,7 +1,7 @@
 /** Words to a verb, its arguments and its flags; whatever does not fit is a usage error that says what would. */
 import { ReeveError } from '../api/errors.ts';
 
-export interface Flag {
+interface Flag {
   readonly name: string;
   readonly short?: string;
   /** What the value is called in the help; a flag without it takes none. */
@@ -13,7 +13,7 @@ export interface Flag {
   readonly excludes?: string;
 }
 
-export interface Argument {
+interface Argument {
   readonly name: string;
   readonly says: string;
   readonly choices?: readonly string[];
@@ -21,7 +21,7 @@ export interface Argument {
   readonly many?: boolean;
 }
 
-export interface Call {
+interface Call {
   readonly words: readonly string[];
   /** For a verb that takes one: the command, whose own flags are not looked at. */
   readonly command: readonly string[];

@@ -25,7 +25,7 @@ export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
   };
 }
 
-export function parseFacts(output: string): readonly ProcessFact[] {
+function parseFacts(output: string): readonly ProcessFact[] {
   return output.split('\n').flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]{8}\s+\d{4})\s+(.*)$/.exec(
       line,
@@ -47,7 +47,7 @@ export function parseFacts(output: string): readonly ProcessFact[] {
 }
 
 /** `ps -E` puts the environment behind the arguments; the mark is a word of its own there. */
-export function parseMarked(output: string, assignment: string): readonly number[] {
+function parseMarked(output: string, assignment: string): readonly number[] {
   return output.split('\n').flatMap((line) => {
     const match = /^\s*(\d+)\s+(.*)$/.exec(line);
     return match !== null && match[2]?.split(' ').includes(assignment) ? [Number(match[1])] : [];

@@ -5,15 +5,30 @@
 interface Dialect {
   readonly eventNumber: string;
   readonly bigInteger: string;
+  /** Behind a table whose key is text: the rows are kept in the key's own tree, one page less to write each time. */
+  readonly keyedByText: string;
+  /** Statements that only this engine needs. */
+  readonly extra: readonly string[];
 }
 
 const DIALECTS = {
-  sqlite: { eventNumber: 'integer primary key autoincrement', bigInteger: 'integer' },
-  postgres: { eventNumber: 'bigint generated always as identity primary key', bigInteger: 'bigint' },
+  sqlite: {
+    eventNumber: 'integer primary key autoincrement',
+    bigInteger: 'integer',
+    keyedByText: ' without rowid',
+    extra: [],
+  },
+  postgres: {
+    eventNumber: 'bigint generated always as identity primary key',
+    bigInteger: 'bigint',
+    keyedByText: '',
+    // Only here can the answer to a commit be lost, and its op be asked for.
+    extra: ['create index events_of_op on events (op)'],
+  },
 } as const satisfies Record<string, Dialect>;
 
 const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
-  ({ eventNumber, bigInteger }) => [
+  ({ eventNumber, bigInteger, keyedByText, extra }) => [
     `create table sessions (
       id text primary key,
       name text not null unique,
@@ -23,8 +38,7 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
       epoch integer not null,
       current_run_id text not null,
       created_at ${bigInteger} not null
-    )`,
-    'create index sessions_current_run on sessions (current_run_id)',
+    )${keyedByText}`,
     `create table runs (
       id text primary key,
       session_id text not null references sessions (id),
@@ -50,7 +64,7 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
       unique (session_id, epoch),
       check ((state = 'ended') = (ending is not null)),
       check ((state = 'ended') = (outcome is not null))
-    )`,
+    )${keyedByText}`,
     // Promise 1 as the database enforces it, whatever the code above it does.
     `create unique index runs_one_live on runs (session_id) where state <> 'ended'`,
     `create index runs_ended on runs (ended_at) where state = 'ended'`,
@@ -65,7 +79,7 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
       data text not null
     )`,
     'create index events_of_session on events (session_id, seq)',
-    'create index events_of_op on events (op)',
+    ...extra,
   ],
 ];
 

@@ -31,7 +31,7 @@ export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
 export const SELECT_SESSION_WITH_RUN = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')},
   s.id as s_id, s.name as s_name, s.harness as s_harness, s.cwd as s_cwd, s.argv as s_argv, s.epoch as s_epoch,
   s.created_at as s_created_at
-  from sessions s join runs r on r.id = s.current_run_id`;
+  from sessions s join runs r on r.session_id = s.id and r.id = s.current_run_id`;
 
 export function runOf(row: Row): Run {
   // One cast for the union: the schema ties keeper, containment, started_at and ending to the state.

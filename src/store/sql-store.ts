@@ -6,7 +6,8 @@
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { takeStep } from '../lifecycle/run.ts';
-import type { Run, Step, StepResult } from '../lifecycle/run.ts';
+import type { ClaimedRun, Run, Step, StepResult } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
 import {
   changedColumns,
   eventOf,
@@ -70,42 +71,41 @@ function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Pro
 
 async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<ClaimResult> {
   const atMs = await sql.nowMs();
-  const { isNew, sessionId, lastEpoch } = await lockSession(sql, request, atMs);
-  if (!isNew) {
-    const existing = await sessionOf(sql, sessionId);
-    if (existing.run.state !== 'ended') return { won: false, because: 'owned', ...existing };
-    if (request.mustBeNew) return { won: false, because: 'name_taken', ...existing };
+  const earlier = await insertOrLockSession(sql, request, atMs);
+  if (earlier !== null && earlier.run.state !== 'ended') return { won: false, because: 'owned', ...earlier };
+  if (earlier !== null && request.mustBeNew) return { won: false, because: 'name_taken', ...earlier };
+
+  const claimed = claimedFrom(request, earlier?.session ?? null, atMs);
+  const { session, run } = claimed;
+  await insertRun(sql, run);
+  if (earlier !== null) {
+    await sql.run(
+      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ? where id = ?',
+      [session.epoch, run.id, session.cwd, JSON.stringify(session.argv), session.harness, session.id],
+    );
   }
-  const epoch = lastEpoch + 1;
-  await insertRun(sql, request, { sessionId, epoch, atMs });
-  await sql.run(
-    'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ? where id = ?',
-    [epoch, request.runId, request.cwd, JSON.stringify(request.argv), request.harness, sessionId],
-  );
   await insertEvent(sql, op, atMs, {
-    sessionId,
-    runId: request.runId,
+    sessionId: session.id,
+    runId: run.id,
     kind: 'run.claimed',
-    actor: request.actor,
-    data: { epoch, argv: request.argv, cwd: request.cwd, mode: request.mode, launcher: request.launcher },
+    actor: run.actor,
+    data: { epoch: run.epoch, argv: run.argv, cwd: run.cwd, mode: run.mode, launcher: run.launcher },
   });
-  return { won: true, ...(await sessionOf(sql, sessionId)) };
+  return { won: true, ...claimed };
 }
 
-/** The lock on the session's row is what serialises claims where writers run side by side. */
-async function lockSession(
+/** The session as it was before, locked; or null when this made it. The lock serialises claims of side by side writers. */
+async function insertOrLockSession(
   sql: Sql,
   request: ClaimRequest,
   atMs: number,
-): Promise<{ isNew: boolean; sessionId: string; lastEpoch: number }> {
+): Promise<SessionWithRun | null> {
   for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt += 1) {
-    const isNew = (await insertSession(sql, request, atMs)) === 1;
-    const [locked] = await sql.all(`select id, epoch from sessions where name = ?${sql.forUpdate}`, [
+    if ((await insertSession(sql, request, atMs)) === 1) return null;
+    const [locked] = await sql.all(`select id from sessions where name = ?${sql.forUpdate}`, [
       request.sessionName,
     ]);
-    if (locked !== undefined) {
-      return { isNew, sessionId: String(locked['id']), lastEpoch: Number(locked['epoch']) };
-    }
+    if (locked !== undefined) return sessionOf(sql, String(locked['id']));
   }
   throw new Error(`Session ${request.sessionName} was removed again and again while it was being claimed.`);
 }
@@ -113,7 +113,7 @@ async function lockSession(
 function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
   return sql.run(
     `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at)
-     values (?, ?, ?, ?, ?, 0, ?, ?) on conflict (name) do nothing`,
+     values (?, ?, ?, ?, ?, 1, ?, ?) on conflict (name) do nothing`,
     [
       request.sessionId,
       request.sessionName,
@@ -126,26 +126,63 @@ function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<n
   );
 }
 
-async function insertRun(
-  sql: Sql,
+/** What the claim writes, as facts. */
+function claimedFrom(
   request: ClaimRequest,
-  place: { sessionId: string; epoch: number; atMs: number },
-): Promise<void> {
+  earlier: Session | null,
+  atMs: number,
+): { session: Session; run: ClaimedRun } {
+  const { harness, cwd, argv, mode, actor, launcher, tokenHash, logPath } = request;
+  const epoch = (earlier?.epoch ?? 0) + 1;
+  const session: Session = {
+    id: earlier?.id ?? request.sessionId,
+    name: request.sessionName,
+    harness,
+    cwd,
+    argv,
+    epoch,
+    createdAtMs: earlier?.createdAtMs ?? atMs,
+  };
+  const run: ClaimedRun = {
+    id: request.runId,
+    sessionId: session.id,
+    epoch,
+    state: 'claimed',
+    mode,
+    argv,
+    cwd,
+    actor,
+    launcher,
+    tokenHash,
+    logPath,
+    claimedAtMs: atMs,
+    intent: null,
+    harness: null,
+    keeper: null,
+    containment: null,
+    startedAtMs: null,
+    ending: null,
+  };
+  return { session, run };
+}
+
+async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
   await sql.run(
     `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at)
-     values (?, ?, ?, 'claimed', ?, ?, ?, ?, ?, ?, ?, ?)`,
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
-      request.runId,
-      place.sessionId,
-      place.epoch,
-      request.mode,
-      JSON.stringify(request.argv),
-      request.cwd,
-      request.actor,
-      JSON.stringify(request.launcher),
-      request.tokenHash,
-      request.logPath,
-      place.atMs,
+      run.id,
+      run.sessionId,
+      run.epoch,
+      run.state,
+      run.mode,
+      JSON.stringify(run.argv),
+      run.cwd,
+      run.actor,
+      JSON.stringify(run.launcher),
+      run.tokenHash,
+      run.logPath,
+      run.claimedAtMs,
     ],
   );
 }

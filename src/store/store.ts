@@ -44,7 +44,7 @@ export type FenceResult =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly because: string; readonly current: Run | null };
 
-export interface Found {
+interface Found {
   readonly matches: readonly SessionWithRun[];
 }
 

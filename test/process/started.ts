@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 
-export type Talking = ChildProcessByStdio<Writable, Readable, null>;
+type Talking = ChildProcessByStdio<Writable, Readable, null>;
 
 export interface Started {
   readonly child: Talking;

@@ -70,10 +70,11 @@ function describeFence(): void {
   });
 
   test('refuses a living run that is not its session’s current one, should a database ever hold such', async () => {
+    const first = await won(one, claimOf('alpha'));
+    await one.step(first.run.id, end());
     const { run } = await won(one, claimOf('alpha'));
-    const other = await won(one, claimOf('beta'));
-    await database.sql(`update sessions set current_run_id = '${other.run.id}' where name = 'alpha'`);
-    await expectFenced(run.id, TOKEN, other.run.id);
+    await database.sql(`update sessions set current_run_id = '${first.run.id}' where name = 'alpha'`);
+    await expectFenced(run.id, TOKEN, first.run.id);
   });
 }
 

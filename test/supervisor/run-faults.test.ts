@@ -46,7 +46,8 @@ describe('a killed harness', () => {
     const greedy = 'my @a; push @a, "x" x 1_000_000 for 1 .. 200; sleep 60';
     const limit = sandbox.path('limit');
     writeFileSync(limit, MEMORY_LIMIT);
-    await launch('a', 'sh', limit, `reeve-test-${process.pid}`, 'perl', '-e', greedy);
+    const command = ['sh', limit, `reeve-test-${process.pid}`, 'perl', '-e', greedy];
+    await sandbox.json(['run', '--detach', '-s', 'a', '--', ...command]);
     const run = await ended('a');
     expect({ outcome: run.outcome, signal: run.signal }).toEqual({ outcome: 'failed', signal: 'SIGKILL' });
     expect(run.reason).toMatch(/out of memory/);

@@ -12,7 +12,6 @@ export async function finaliseOwn(runId: string): Promise<boolean> {
     if (run === null || run.state === 'ended') return true;
     // Never recorded as this run's keeper: its launcher, or a reader after the launcher's death, ends the claim.
     if (run.state === 'claimed') return (await reconcileRun(context, run)).run.state === 'ended';
-    if (run.keeper.pid !== process.pid) return false;
     const result = await finaliseRun(context, run, {
       exit: readExit(runDirectory(context, runId), runId),
       actor: 'keeper',

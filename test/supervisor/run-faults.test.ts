@@ -106,6 +106,14 @@ describe('a killed keeper', () => {
     },
   );
 
+  it('takes its harness with it at once, even one that wiped its environment', async () => {
+    sandbox.env['REEVE_CONTAINMENT'] = 'subreaper';
+    const { harness, keeper } = await launch('a', 'env', '-i', '/bin/sleep', '60');
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('the harness is dead before anybody looked', () => !isAlive(harness));
+    expect((await ended('a')).outcome).toBe('lost');
+  });
+
   it('with a cgroup leaves not even what escaped from everything else', async () => {
     const { keeper, run } = await launch('a', 'perl', MISBEHAVE, 'wiped', 'tag', 'escapee');
     expect(run.containment).toBe('cgroup');

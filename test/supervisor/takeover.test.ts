@@ -160,6 +160,30 @@ describe('stop', () => {
     });
   });
 
+  it.each(['cgroup', 'subreaper', 'marks'])(
+    '(%s) of a run whose keeper was let go but has not started its harness yet leaves nothing',
+    async (containment) => {
+      const go = sandbox.path('go');
+      sandbox.env['REEVE_CONTAINMENT'] = containment;
+      const launcher = sandbox.start(
+        ['run', '--detach', '-s', 'a', '--', 'sh', '-c', 'echo $$ > worker; exec sleep 60'],
+        {
+          env: { ...sandbox.env, REEVE_CHECKPOINT: `keeper.released=wait:${go}` },
+        },
+      );
+      const launched = finished(launcher);
+      await eventually('the keeper is held', () => existsSync(`${go}.reached`));
+      const stopping = sandbox.json<SessionView>(['stop', 'a']);
+      await eventually('the intent is on record', async () => (await sandbox.show('a')).run.reason !== null);
+      // The stop has found an empty tree by now, or is about to; the harness starts all the same.
+      writeFileSync(go, '');
+      expect((await stopping).run.outcome).toBe('stopped');
+      await launched;
+      const worker = existsSync(sandbox.path('worker')) ? readFileSync(sandbox.path('worker'), 'utf8') : '';
+      expect(worker === '' || !isExecuting(Number(worker))).toBe(true);
+    },
+  );
+
   it('from inside the run ends the run, and the caller with it', async () => {
     const { harness, keeper } = await launch('a', 'sh', '-c', `${process.execPath} ${CLI} stop a; sleep 60`);
     await eventually('the keeper has finalised', () => !isAlive(keeper));

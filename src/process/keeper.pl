@@ -118,6 +118,7 @@ sub fork_into_cgroup {
 # Returns only when it failed, with the reason.
 sub become_harness {
     my ($keeper) = @_;
+    checkpoint('harness.forked');
     if ($prctl) {
         syscall($prctl, $PR_SET_PDEATHSIG, $SIGKILL, 0, 0, 0);
         return 'its keeper died' if getppid() != $keeper;

@@ -82,8 +82,8 @@ export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
 }
 
 /** Perl is part of every Debian, Ubuntu, Fedora and macOS; where it is missing, nothing is started. */
-export function findPerl(path = process.env['PATH'] ?? ''): string {
-  const found = ['/usr/bin', ...path.split(delimiter)]
+export function findPerl(path = process.env['PATH'] ?? '', usual = '/usr/bin'): string {
+  const found = [usual, ...path.split(delimiter)]
     .filter((directory) => directory.startsWith('/'))
     .map((directory) => join(directory, 'perl'))
     .find((candidate) => existsSync(candidate));

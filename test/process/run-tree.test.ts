@@ -1,61 +1,67 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+/** A look that finds nobody is no proof: with a table that shows nothing, only the kernel can tell. */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Containment } from '../../src/lifecycle/run.ts';
+import { createCgroup, removeCgroup } from '../../src/process/cgroup.ts';
 import { createLinuxProcessTable } from '../../src/process/linux.ts';
 import { identify } from '../../src/process/process-table.ts';
-import type { ProcessReading, ProcessTable } from '../../src/process/process-table.ts';
-import { runTree, signalProven } from '../../src/process/run-tree.ts';
-import { fact, fakeTable } from './fake-table.ts';
-import { answers, endStarted, start } from './started.ts';
+import type { ProcessTable } from '../../src/process/process-table.ts';
+import { runTree } from '../../src/process/run-tree.ts';
+import { eventually } from '../support/processes.ts';
 
-const table = createLinuxProcessTable();
+const real = createLinuxProcessTable();
+/** As quick as the fastest process that hops from pid to pid: every list it makes is out of date. */
+const blind: ProcessTable = { ...real, all: () => [], startedWith: () => [] };
 
-afterEach(endStarted);
-afterEach(() => vi.restoreAllMocks());
+const exited = (child: ReturnType<typeof spawn>) => new Promise((resolve) => child.once('exit', resolve));
 
-describe('a signal', () => {
-  it('reaches the process that is proven to be the one that was found', async () => {
-    const { pid, exited } = start('cat', []);
-    signalProven(table, identify(table, pid), 'SIGKILL');
-    await exited;
-    expect(table.read(pid)).toEqual({ is: 'gone' });
-  });
-
-  it('spares a process with another start time, or whose start time was not on record', async () => {
-    const started = start('cat', []);
-    for (const startTime of ['1', '', null]) signalProven(table, { pid: started.pid, startTime }, 'SIGKILL');
-    expect(await answers(started, 'here')).toBe(true);
-  });
-
-  it.each<[string, ProcessReading]>([
-    ['cannot be read', { is: 'unreadable', because: 'EACCES' }],
-    ['is said to be gone', { is: 'gone' }],
-    ['is a zombie', { is: 'there', fact: fact(7, 1, { startTime: '70', isZombie: true }) }],
-  ])('spares a process that %s', async (_, reading) => {
-    const started = start('cat', []);
-    const doubting: ProcessTable = { ...table, read: () => reading };
-    signalProven(doubting, { pid: started.pid, startTime: '70' }, 'SIGKILL');
-    expect(await answers(started, 'here')).toBe(true);
-  });
-
-  it.each([1, 0, -1, -4711])('is never sent to %i, which is everything or a whole group', (pid) => {
-    // Not let through: without the guard this test would end the machine it runs on.
-    const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
-    signalProven(fakeTable([fact(pid, 0)]), { pid, startTime: String(pid * 10) }, 'SIGKILL');
-    expect(kill.mock.calls).toEqual([]);
-  });
-
-  it('that comes too late, or is not allowed, is no error', () => {
-    vi.spyOn(process, 'kill').mockImplementation(() => {
-      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
-    });
-    expect(() => signalProven(fakeTable([fact(7, 1)]), { pid: 7, startTime: '70' }, 'SIGKILL')).not.toThrow();
-  });
+it('a tree with a process in its cgroup is not proven empty, seen or not', async () => {
+  const id = `blind-${process.pid}`;
+  const path = createCgroup(id);
+  if (path === null) throw new Error('No cgroup can be made here, so this cannot be tested.');
+  const containment: Containment = { by: 'cgroup', path };
+  const child = spawn('sleep', ['60']);
+  const gone = exited(child);
+  try {
+    const tree = runTree(blind, { id, keeper: null, containment });
+    expect(tree.isProvenEmpty()).toBe(true);
+    writeFileSync(join(path, 'cgroup.procs'), String(child.pid));
+    expect(tree.find()).toEqual([]);
+    expect(tree.isProvenEmpty()).toBe(false);
+    tree.killAtOnce();
+    await gone;
+    expect(tree.isProvenEmpty()).toBe(true);
+  } finally {
+    child.kill('SIGKILL');
+    removeCgroup(path);
+  }
 });
 
-describe('the tree of a run', () => {
-  it('leaves out the process that looks, which must see the end through', () => {
-    const run = { id: 'run-1', keeper: null, containment: null };
-    const facts = [fact(process.pid, 1), fact(7, 1)];
-    const found = runTree(fakeTable(facts, { 'REEVE_RUN=run-1': [process.pid, 7] }), run).find();
-    expect(found.map(({ pid }) => pid)).toEqual([7]);
-  });
+it('a tree below a living keeper is not proven empty while that has a child, seen or not', async () => {
+  // A keeper with one child, which it does not collect: a zombie is nobody.
+  const keeper = spawn('perl', [
+    '-e',
+    '$| = 1; my $c = fork // die; exec "sleep", 60 unless $c; print "$c\\n"; sleep 60',
+  ]);
+  try {
+    const child = await new Promise<number>((resolve) =>
+      keeper.stdout.once('data', (text) => resolve(Number(text))),
+    );
+    const tree = runTree(blind, {
+      id: 'blind',
+      keeper: identify(real, keeper.pid ?? 0),
+      containment: { by: 'subreaper' },
+    });
+    expect(tree.isProvenEmpty()).toBe(false);
+    tree.killAtOnce();
+    await eventually('the child is a zombie', () => {
+      const reading = real.read(child);
+      return reading.is === 'there' && reading.fact.isZombie;
+    });
+    expect(tree.isProvenEmpty()).toBe(true);
+  } finally {
+    keeper.kill('SIGKILL');
+  }
 });

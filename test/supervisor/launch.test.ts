@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
-import { eventually, isAlive, isExecuting, startedWith } from '../support/processes.ts';
+import { eventually, isAlive, isExecuting, see, signalSeen, startedWith } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -69,6 +69,22 @@ describe('a launcher killed', () => {
       expect(isAlive(worker)).toBe(false);
     },
   );
+});
+
+it('a keeper killed between fork and exec leaves a process that does not become the harness', async () => {
+  const go = sandbox.path('go');
+  const launcher = sandbox.start(['run', '--detach', '-s', 'a', '--', ...WORKER], {
+    env: { ...sandbox.env, REEVE_CHECKPOINT: `harness.forked=wait:${go}` },
+  });
+  const done = finished(launcher);
+  await eventually('the child is held', () => existsSync(`${go}.reached`));
+  const { run } = await sandbox.show('a');
+  const keeper = see(run.keeperPid ?? 0);
+  signalSeen(keeper, 'SIGKILL');
+  await eventually('the keeper is dead', () => !isAlive(keeper));
+  writeFileSync(go, '');
+  expect((await done).code).toBe(1);
+  expect(hasWorked()).toBe(false);
 });
 
 it('a harness that ends before its launch is recorded stays ended', async () => {
@@ -207,14 +223,9 @@ describe('a detached run', () => {
   it('has its own session, no descriptor beyond 0 to 2, and nothing of the launcher’s', async () => {
     const script = 'ls -l /proc/self/fd > fds; cat /proc/self/stat > stat; echo $$ > worker; exec sleep 60';
     const leaked = openSync(sandbox.path('leaked'), 'w');
-    // One descriptor among those that Node itself closes on exec, and one far above them.
-    const stdio = [
-      'ignore',
-      'ignore',
-      'ignore',
-      leaked,
-      ...Array.from({ length: 30 }, () => leaked),
-    ] as const;
+    // One descriptor among those that Node itself closes on exec, and one behind a gap, which it does not reach.
+    const gap = Array.from({ length: 36 }, () => 'ignore' as const);
+    const stdio = ['ignore', 'ignore', 'ignore', leaked, ...gap, leaked] as const;
     const launcher = sandbox.start(['run', '--detach', '-s', 'a', '--', 'sh', '-c', script], {
       stdio: [...stdio],
     });

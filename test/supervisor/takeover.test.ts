@@ -44,17 +44,20 @@ describe.each(['cgroup', 'subreaper'])('a takeover (%s)', (containment) => {
     },
   );
 
-  it('catches what forks, leaves its session and exits every few milliseconds', async () => {
-    sandbox.env['REEVE_CONTAINMENT'] = containment;
-    await launch('a', 'perl', MISBEHAVE, 'hopper', 'tag', 'hidden');
-    await eventually('it hops', () => existsSync(sandbox.path('hidden')));
-    await sandbox.json(TAKE_OVER);
-    const last = readFileSync(sandbox.path('hidden'), 'utf8');
-    expect(isExecuting(Number(last))).toBe(false);
-    // Anything that still hopped would write another pid.
-    await sandbox.show('a');
-    expect(readFileSync(sandbox.path('hidden'), 'utf8')).toBe(last);
-  });
+  it.each(['hopper', 'sprinter'])(
+    'catches a %s, which forks, leaves its session and exits all the time',
+    async (kind) => {
+      sandbox.env['REEVE_CONTAINMENT'] = containment;
+      await launch('a', 'perl', MISBEHAVE, kind, 'tag', 'hidden');
+      await eventually('it hops', () => existsSync(sandbox.path('hidden')));
+      await sandbox.json(TAKE_OVER);
+      const last = readFileSync(sandbox.path('hidden'), 'utf8');
+      expect(isExecuting(Number(last))).toBe(false);
+      // Anything that still hopped would write another pid.
+      await sandbox.show('a');
+      expect(readFileSync(sandbox.path('hidden'), 'utf8')).toBe(last);
+    },
+  );
 });
 
 describe('whoever takes over', () => {
@@ -183,6 +186,40 @@ describe('stop', () => {
       expect(worker === '' || !isExecuting(Number(worker))).toBe(true);
     },
   );
+
+  it('of a keeper that starts its harness only when the tree was already found empty leaves nothing', async () => {
+    sandbox.env['REEVE_CONTAINMENT'] = 'subreaper';
+    const [start, go] = [sandbox.path('start'), sandbox.path('go')];
+    const launcher = sandbox.start(
+      ['run', '--detach', '-s', 'a', '--', 'perl', MISBEHAVE, 'wiped', 'tag', 'hidden'],
+      {
+        env: { ...sandbox.env, REEVE_CHECKPOINT: `keeper.released=wait:${start}` },
+      },
+    );
+    const launched = finished(launcher);
+    await eventually('the keeper is held', () => existsSync(`${start}.reached`));
+    const stopping = finished(
+      sandbox.start(['stop', 'a'], {
+        env: { ...sandbox.env, REEVE_CHECKPOINT: `retire.tree_gone=wait:${go}` },
+      }),
+    );
+    await eventually('the stop found nobody', () => existsSync(`${go}.reached`));
+    writeFileSync(start, '');
+    const hidden = await sandbox.pidFrom('hidden');
+    writeFileSync(go, '');
+    expect((await stopping).code).toBe(0);
+    await launched;
+    expect(isAlive(hidden)).toBe(false);
+    expect((await sandbox.show('a')).run.outcome).toBe('stopped');
+  });
+
+  it('from inside a run that does not listen still ends it', async () => {
+    const script = `trap "" TERM; ${process.execPath} ${CLI} stop --grace 0.2 a; sleep 60`;
+    const { harness, keeper } = await launch('a', 'sh', '-c', script);
+    await eventually('the keeper has finalised', () => !isAlive(keeper));
+    expect(isAlive(harness)).toBe(false);
+    expect((await sandbox.show('a')).run.outcome).toBe('stopped');
+  });
 
   it('from inside the run ends the run, and the caller with it', async () => {
     const { harness, keeper } = await launch('a', 'sh', '-c', `${process.execPath} ${CLI} stop a; sleep 60`);

@@ -1,0 +1,84 @@
+/** The keeper program by itself: what it does with the orders it gets, or does not get. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findPerl } from '../../src/process/keeper.ts';
+import { readExit } from '../../src/process/run-directory.ts';
+
+const KEEPER = fileURLToPath(new URL('../../src/process/keeper.pl', import.meta.url));
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'reeve-keeper-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Gives it this order, and waits until it has become its finaliser and ended. */
+async function keep(order: string): Promise<{ report: string; finalised: boolean }> {
+  const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
+  const keeper = spawn(
+    'perl',
+    [KEEPER, directory, 'r-1', 'title', 'detached', '', '0', '0', '0', ...finaliser],
+    {
+      stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'] },
+    },
+  );
+  // Made by the two 'pipe' entries, which Node gives as duplex streams.
+  const [orders, reports] = [keeper.stdio[3], keeper.stdio[4]] as [Duplex, Duplex];
+  let report = '';
+  reports.on('data', (chunk) => (report += String(chunk)));
+  orders.end(order);
+  await new Promise((resolve) => keeper.once('close', resolve));
+  return { report, finalised: existsSync(join(directory, 'finalised')) };
+}
+
+const order = (...command: string[]) => [directory, '1', 'GREETING=hello', ...command, 'go'].join('\0');
+
+describe('a keeper', () => {
+  it('starts what it is told to, in the environment it is given, and records its exit', async () => {
+    const { report, finalised } = await keep(order('sh', '-c', 'echo "$GREETING$PATH" > said; exit 3'));
+    expect(report).toMatch(/^executing \d+\n$/);
+    expect(readFileSync(join(directory, 'said'), 'utf8')).toContain('hello');
+    expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'exited', code: 3, signal: null });
+    expect(finalised).toBe(true);
+  });
+
+  it('starts nothing without an order, says so on record, and finalises', async () => {
+    expect(await keep('')).toEqual({ report: '', finalised: true });
+    expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'not_started' });
+  });
+
+  it('starts nothing of an order that was cut off, wherever it was cut', async () => {
+    const whole = order('touch', join(directory, 'started'));
+    for (let length = 0; length < whole.length; length += 7) {
+      await keep(whole.slice(0, length));
+      expect(existsSync(join(directory, 'started'))).toBe(false);
+    }
+    await keep(whole);
+    expect(existsSync(join(directory, 'started'))).toBe(true);
+  });
+
+  it('reports a command that cannot be executed, and its record says the same', async () => {
+    const { report } = await keep(order('no-such-command-here'));
+    expect(report).toMatch(/^failed .*no-such-command-here/);
+    expect(readExit(directory, 'r-1')).toMatchObject({
+      kind: 'not_started',
+      reason: expect.stringContaining('no-such-command-here'),
+    });
+  });
+
+  it('passes on arguments with newlines, quotes, unicode and a great deal of text unchanged', async () => {
+    const words = ['a\nb', `it's "quoted" \\ $HOME`, 'grüße 🎈', 'x'.repeat(120_000), ''];
+    await keep(order('perl', '-e', 'open F, ">", "words"; print F join "\\x01", @ARGV', ...words));
+    expect(readFileSync(join(directory, 'words'), 'utf8').split('\u0001')).toEqual(words);
+  });
+});
+
+it('where there is no Perl, says what to install', () => {
+  expect(() => findPerl('/nowhere', '/nowhere')).toThrow(/Perl/);
+});

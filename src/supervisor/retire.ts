@@ -1,7 +1,8 @@
 /**
  * End a run and prove it. A saga, each step durable before its effect:
  *   intent on record → tree asked, frozen, killed, proven gone → exit record awaited → keeper ended → outcome.
- * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on.
+ * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on. So does
+ * an agent that stops its own session: it is part of the tree, and the keeper's last sweep ends it with the rest.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
@@ -14,7 +15,7 @@ import { runTree, signalProven } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import { describeMembers, finaliseRun, noteSurvivors } from './finalise.ts';
-import { isInside, probeRun, runDirectory } from './liveness.ts';
+import { probeRun, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 
 export type RetireResult =
@@ -54,7 +55,6 @@ export async function retireRun(
 
 async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
   const tree = runTree(context.table, run);
-  if (isInside(context, run)) return retireFromInside(context, run, graceMs);
   const first = await endTree(tree, graceMs);
   if (!first.isProvenGone) return reportSurvivors(context, run, first.survivors);
   await checkpoint('retire.tree_gone');
@@ -92,16 +92,6 @@ async function reportSurvivors(
 ): Promise<RetireResult> {
   await noteSurvivors(context, run, survivors);
   return { is: 'survivors', survivors };
-}
-
-/**
- * An agent that stops its own session ends with it: this process too, by the keeper's last sweep, as soon as the
- * harness is gone. So the keeper must be left to it, and there is nobody to report to but the record.
- */
-async function retireFromInside(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
-  await endTree(runTree(context.table, run), graceMs);
-  await until(async () => (await context.store.run(run.id))?.state === 'ended', LAUNCHER_WAIT_MS);
-  return { is: 'unproven', because: 'this command is part of it, and is still here' };
 }
 
 /** With the intent on record its launcher can no longer start it, and ends it as soon as it tries. */

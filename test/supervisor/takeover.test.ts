@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { launchIn, MISBEHAVE } from '../support/launch.ts';
-import { eventually, isAlive, isExecuting, startedWith } from '../support/processes.ts';
+import { eventually, isAlive, isExecuting, signalSeen, startedWith } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -230,32 +230,60 @@ describe('stop', () => {
   });
 
   // Where there is no such freezer, test/process/end-tree.test.ts stands for it alone; on CI it must be there.
-  it.runIf(process.env['CI'] === 'true' || existsSync('/sys/fs/cgroup/freezer'))(
-    'names what it cannot end, says unknown (7), and the run stays the owner',
-    async () => {
+  describe.runIf(process.env['CI'] === 'true' || existsSync('/sys/fs/cgroup/freezer'))(
+    'what cannot be killed',
+    () => {
       // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.
       const freezer = join('/sys/fs/cgroup/freezer', `reeve-test-${process.pid}`);
-      mkdirSync(freezer);
-      try {
-        const { harness, run } = await launch('a', 'sleep', '60');
-        writeFileSync(join(freezer, 'cgroup.procs'), String(harness.pid));
+      const freeze = (pid: number) => {
+        writeFileSync(join(freezer, 'cgroup.procs'), String(pid));
         writeFileSync(join(freezer, 'freezer.state'), 'FROZEN');
-        const { error } = await sandbox.json<{ error: { code: string; message: string } }>(['kill', 'a'], 7);
-        expect(error.code).toBe('survivors');
-        expect(error.message).toContain(String(harness.pid));
-        expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
-        expect((await sandbox.reeve(['run', '-s', 'a', '--', 'true'])).code).toBe(4);
-        writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
-        await sandbox.json(['kill', 'a']);
-        expect((await sandbox.show('a')).run.outcome).toBe('stopped');
-      } finally {
-        writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
+      };
+      const thaw = () => writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
+      beforeEach(() => mkdirSync(freezer));
+      afterEach(async () => {
+        thaw();
         await eventually(
           'the freezer is empty',
           () => readFileSync(join(freezer, 'cgroup.procs'), 'utf8') === '',
         );
         rmdirSync(freezer);
-      }
+      });
+
+      it('is named, said to be unknown (7), and its run stays the owner', async () => {
+        const { harness, run } = await launch('a', 'sleep', '60');
+        freeze(harness.pid);
+        const { error } = await sandbox.json<{ error: { code: string; message: string } }>(['kill', 'a'], 7);
+        expect(error.code).toBe('survivors');
+        expect(error.message).toContain(String(harness.pid));
+        expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
+        expect((await sandbox.reeve(['run', '-s', 'a', '--', 'true'])).code).toBe(4);
+        thaw();
+        await sandbox.json(['kill', 'a']);
+        expect((await sandbox.show('a')).run.outcome).toBe('stopped');
+      });
+
+      it('and was left behind by a harness keeps its run from ending, until it is gone', async () => {
+        const { harness, keeper, run } = await launch(
+          'a',
+          'sh',
+          '-c',
+          'sleep 61 & echo $! > left; exec sleep 60',
+        );
+        const left = await sandbox.pidFrom('left');
+        freeze(left.pid);
+        signalSeen(harness, 'SIGTERM');
+        await eventually('the keeper has tried', () => !isAlive(keeper), 30_000);
+        const { error } = await sandbox.json<{ error: { code: string } }>(
+          ['run', '-s', 'a', '--', 'true'],
+          7,
+        );
+        expect(error.code).toBe('unproven');
+        thaw();
+        const after = await sandbox.show('a');
+        expect(after.run).toMatchObject({ id: run.id, outcome: 'failed', signal: 'SIGTERM' });
+        expect(isAlive(left)).toBe(false);
+      });
     },
   );
 });

@@ -16,6 +16,7 @@ export const ERRORS = {
   unproven: { httpStatus: 503, exitCode: 7 },
   survivors: { httpStatus: 503, exitCode: 7 },
   store_unavailable: { httpStatus: 503, exitCode: 7 },
+  process_table: { httpStatus: 503, exitCode: 7 },
   no_log: { httpStatus: 409, exitCode: 1 },
   keeper_unavailable: { httpStatus: 500, exitCode: 1 },
   state_directory: { httpStatus: 500, exitCode: 1 },

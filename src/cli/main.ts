@@ -4,11 +4,12 @@ import { printError } from './output.ts';
 import { parse } from './parse.ts';
 import { VERBS } from './verbs.ts';
 
-// A reader that went away (`reeve ls | head`) is not an error.
+// A reader that went away (`reeve ls | head`) is not an error; one that no longer listens to diagnostics even less so.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
+process.stderr.on('error', () => {});
 
 void main(process.argv.slice(2));
 

@@ -13,12 +13,12 @@ const PAUSE_MS = 1_000;
 // A terminal's Ctrl-C or hang-up is meant for the harness, which has already ended.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
 
-void main(process.argv[2] ?? '');
+void main(process.argv[2] ?? '', process.argv[3] ?? '');
 
-async function main(runId: string): Promise<void> {
+async function main(runId: string, record: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      process.exitCode = (await finaliseOwn(runId)) ? 0 : 1;
+      process.exitCode = (await finaliseOwn(runId, record)) ? 0 : 1;
       return;
     } catch (error) {
       process.exitCode = 1;

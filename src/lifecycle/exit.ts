@@ -17,6 +17,8 @@ export type ExitEvidence =
       readonly uptimeMs: number | null;
       /** How many processes the kernel killed for want of memory while the harness ran; null where it does not say. */
       readonly oomKills: number | null;
+      /** What of its tree was alive when it exited, for people. */
+      readonly leftBehind?: readonly string[];
     }
   | { readonly kind: 'unreadable'; readonly because: string };
 
@@ -68,7 +70,7 @@ function signalReason(signal: string, oomKills: number | null): string {
   if (signal === 'SIGKILL' && oomKills !== null && oomKills > 0) {
     return 'it was killed by SIGKILL while the kernel was killing processes for want of memory (out of memory)';
   }
-  return `it was killed by ${signal}, not sent by Reeve`;
+  return `it was killed by ${signal}`;
 }
 
 function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unreadable' }>): string {

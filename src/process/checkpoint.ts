@@ -15,6 +15,7 @@ export type Checkpoint =
   | 'retire.intended'
   | 'retire.tree_gone'
   | 'retire.ended'
+  | 'reconcile.begun'
   | 'finalise.begun'
   | 'finalise.swept'
   | 'finalise.ended';

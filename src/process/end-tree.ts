@@ -11,7 +11,8 @@ export interface EndReport {
   readonly found: readonly Member[];
   /** Those that had to be killed. */
   readonly killed: readonly Member[];
-  readonly isProvenGone: boolean;
+  /** `unseen`: nobody was found any more, but no kernel's count confirms it. */
+  readonly end: 'proven' | 'unseen' | 'survived';
   /** Seen alive after everything was tried. */
   readonly survivors: readonly Member[];
 }
@@ -32,20 +33,14 @@ export async function endTree(tree: RunTree, graceMs: number): Promise<EndReport
   };
   if (graceMs > 0) {
     ask(tree, look());
-    if (await becomesEmpty(tree, look, graceMs)) {
-      return { found: [...found.values()], killed: [], isProvenGone: true, survivors: [] };
-    }
+    const end = await becomesEmpty(tree, look, graceMs);
+    if (end !== 'not_empty') return { found: [...found.values()], killed: [], end, survivors: [] };
   }
   const killed = look();
   tree.killAtOnce();
   await freeze(tree, look);
-  const survivors = await kill(tree, look);
-  return {
-    found: [...found.values()],
-    killed,
-    isProvenGone: survivors === 'none',
-    survivors: survivors === 'none' ? [] : survivors,
-  };
+  const { end, survivors } = await kill(tree, look);
+  return { found: [...found.values()], killed, end, survivors };
 }
 
 /** A stopped process gets no signal but SIGKILL until it is continued. */
@@ -56,12 +51,16 @@ function ask(tree: RunTree, members: readonly Member[]): void {
   }
 }
 
-async function becomesEmpty(tree: RunTree, look: () => readonly Member[], limitMs: number): Promise<boolean> {
+async function becomesEmpty(
+  tree: RunTree,
+  look: () => readonly Member[],
+  limitMs: number,
+): Promise<ReturnType<RunTree['emptiness']>> {
   const deadline = performance.now() + limitMs;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_POLL_MS)) {
-    if (look().length === 0 && tree.isProvenEmpty()) return true;
+    const emptiness = look().length > 0 ? 'not_empty' : tree.emptiness();
     const leftMs = deadline - performance.now();
-    if (leftMs <= 0) return false;
+    if (emptiness !== 'not_empty' || leftMs <= 0) return emptiness;
     await sleep(Math.min(pauseMs, leftMs));
   }
 }
@@ -81,12 +80,16 @@ async function freeze(tree: RunTree, look: () => readonly Member[]): Promise<voi
   }
 }
 
-async function kill(tree: RunTree, look: () => readonly Member[]): Promise<'none' | readonly Member[]> {
+async function kill(
+  tree: RunTree,
+  look: () => readonly Member[],
+): Promise<Pick<EndReport, 'end' | 'survivors'>> {
   const deadline = performance.now() + PROOF_LIMIT_MS;
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + FIRST_POLL_MS, LAST_POLL_MS)) {
     const living = look();
-    if (living.length === 0 && tree.isProvenEmpty()) return 'none';
-    if (performance.now() >= deadline) return living;
+    const emptiness = living.length > 0 ? 'not_empty' : tree.emptiness();
+    if (emptiness !== 'not_empty') return { end: emptiness, survivors: [] };
+    if (performance.now() >= deadline) return { end: 'survived', survivors: living };
     for (const member of living) tree.signal(member, 'SIGKILL');
     tree.killAtOnce();
     await sleep(pauseMs);

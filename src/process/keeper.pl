@@ -6,22 +6,26 @@
 #   forked     the child puts its own identity on disk, then executes the harness. It dies with the keeper.
 #   waiting    collects every child; as subreaper it inherits the orphans of the whole tree.
 #   recording  puts the exit on disk by rename, again and again while the disk is full.
-#   finalising becomes the finaliser: same pid, still subreaper, so that it can sweep what the harness left.
+#   sweeping   ends what the harness left behind, until the kernel says that there is no child any more.
+#   finalising becomes the finaliser, in the same process, which ends the rest and writes the outcome.
 #
-# Arguments: run directory, run id, title, mode, cgroup or nothing, numbers of the system calls prctl, madvise and fsync
+# Arguments: run directory, run id, title, group (own or shared), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
 # (0 where not known), then the command of the finaliser.
-# Message on descriptor 3, fields separated by NUL: directory, number of environment entries, those, the command and its
-# arguments, "go".
+# Message on descriptor 3, fields separated by NUL: directory, number of environment entries, those, number of words of
+# the command, those, "go".
 use strict;
 
 # Standard error is the harness's: not a word of the keeper may get into it.
 $SIG{__WARN__} = sub { };
 
-my ($run_dir, $run_id, $title, $mode, $cgroup, $prctl, $madvise, $fsync, @finaliser) = @ARGV;
+my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, @finaliser) = @ARGV;
 my $PR_SET_PDEATHSIG = 1;
 my $PR_SET_CHILD_SUBREAPER = 36;
 my $MADV_DONTNEED = 4;
 my $SIGKILL = 9;
+my $WNOHANG = 1;
+my $SWEEP_GRACE_SECONDS = 3; # Of a clock without fractions: between two and three.
+my $SWEEP_LIMIT_SECONDS = 8; # Beyond this something cannot be killed, and the finaliser names it.
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
 
 # What ends a terminal or a session must not end the one process that can say how the harness ended.
@@ -36,15 +40,16 @@ select((select($report), $| = 1)[0]);
 
 my $message = read_all(3);
 my @fields = split /\0/, $message, -1;
-unless (@fields >= 4 && $fields[-1] eq 'go') {
-    record(qq("notStarted":"its launcher died before letting it go"));
-    rmdir $cgroup if $cgroup ne ''; # Nobody else may know of it yet.
-    finalise();
-}
-pop @fields;
 my ($directory, $environment_size) = splice @fields, 0, 2;
-my %environment = map { split /=/, $_, 2 } splice @fields, 0, $environment_size;
-my @command = @fields;
+my %environment = map { split /=/, $_, 2 } splice @fields, 0, $environment_size // 0;
+my ($command_size, @command) = @fields;
+my $last = pop @command;
+# Whole only if every word came: a command cut short could do harm.
+unless (defined $last && $last eq 'go' && $command_size =~ /^[1-9]\d*$/ && @command == $command_size) {
+    my $record = record(qq("notStarted":"its launcher died before letting it go"));
+    rmdir $cgroup if $cgroup ne ''; # Nobody else may know of it yet.
+    finalise($record);
+}
 my @open_until_exec;
 my $is_born_inside = 0;
 
@@ -52,10 +57,10 @@ checkpoint('keeper.released');
 my $oom_before = oom_kills();
 my ($harness, $problem) = start_harness();
 if (defined $problem) {
-    record('"notStarted":"' . escaped($problem) . '"');
+    my $record = record('"notStarted":"' . escaped($problem) . '"');
     print $report "failed $problem\n";
     close $report;
-    finalise();
+    finalise($record);
 }
 checkpoint('keeper.executing');
 print $report "executing $harness\n";
@@ -69,19 +74,22 @@ while (1) {
     last if $ended == -1;
 }
 checkpoint('keeper.exited');
+my $record = '';
 if (defined $status) {
     my ($code, $signal) = ($status >> 8, $status & 127);
     my $oom = defined $oom_before ? oom_kills() - $oom_before : 'null';
     my $uptime = first_word('/proc/uptime');
-    record(join ',',
+    $record = record(join ',',
         '"pid":' . $harness,
         '"code":' . ($signal ? 'null' : $code),
         '"signal":' . ($signal ? $signal : 'null'),
         '"uptime":' . ($uptime eq '' ? 'null' : qq("$uptime")),
-        '"oomKills":' . $oom);
+        '"oomKills":' . $oom,
+        '"left":[' . join(',', map { '"' . escaped(name_of($_)) . " (pid $_)\"" } children()) . ']');
 }
 checkpoint('keeper.recorded');
-finalise();
+sweep();
+finalise($record);
 
 sub start_harness {
     pipe(my $failure_in, my $failure_out) or return (undef, "no pipe for it: $!");
@@ -124,9 +132,9 @@ sub become_harness {
         return 'its keeper died' if getppid() != $keeper;
     }
     $SIG{$_} = 'DEFAULT' for @WEATHERED;
-    # Its own group, so that a harness that signals its group does not hit the keeper. A foreground one stays in the
-    # terminal's group, or it could not read the terminal.
-    setpgrp(0, 0) if $mode eq 'detached';
+    # Its own group, so that a harness that signals its group does not hit the keeper, and a signal to the launcher's
+    # group reaches it once, forwarded. In a terminal's foreground it shares that group, or it could not read the terminal.
+    setpgrp(0, 0) if $group eq 'own';
     chdir $directory or return "cannot enter the directory $directory: $!";
     if ($cgroup ne '' && !$is_born_inside && open my $procs, '>', "$cgroup/cgroup.procs") { print $procs "0\n"; close $procs; }
     my $stat = slurp('/proc/self/stat');
@@ -159,10 +167,37 @@ sub record {
     my ($fields) = @_;
     my $text = qq({"version":1,"run":"$run_id",$fields}\n);
     for my $try (1 .. $RECORD_TRIES) {
-        return if write_file('exit.json', $text);
-        return unless -d $run_dir;
+        last if write_file('exit.json', $text) || !-d $run_dir;
         sleep 1;
     }
+    return $text;
+}
+
+# What the harness left behind has become this process's child, for it is the subreaper. It is ended here, by what needs
+# neither memory nor a process nor the store, and while every signal of a terminal is still weathered. A child's pid is
+# not reused before it is collected, so nobody else can be hit; and "no child" is the kernel's word.
+sub sweep {
+    return unless $prctl && -e "/proc/$$/task/$$/children";
+    my ($began, %asked) = (time);
+    while ((my $collected = waitpid -1, $WNOHANG) != -1) {
+        next if $collected > 0;
+        my $elapsed = time - $began;
+        return if $elapsed >= $SWEEP_LIMIT_SECONDS;
+        my $is_killing = $elapsed >= $SWEEP_GRACE_SECONDS;
+        for my $child (children()) {
+            if ($is_killing) { kill 'KILL', $child; }
+            elsif (!$asked{$child}++) { kill 'TERM', $child; kill 'CONT', $child; }
+        }
+        select undef, undef, undef, 0.01 unless $is_killing;
+    }
+}
+
+sub children { return split ' ', slurp("/proc/$$/task/$$/children"); }
+
+sub name_of {
+    my $name = slurp("/proc/$_[0]/comm");
+    $name =~ s/\s+$//;
+    return $name;
 }
 
 sub write_file {
@@ -179,7 +214,8 @@ sub write_file {
 }
 
 sub finalise {
-    exec { $finaliser[0] } @finaliser;
+    my ($record) = @_; # Handed on as well, for a harness may have removed the directory it was written to.
+    exec { $finaliser[0] } @finaliser, $record;
     exit 1; # The record is on disk: the next reader finalises from it.
 }
 

@@ -13,6 +13,8 @@ export interface KeeperOrder {
   readonly runId: string;
   readonly runDirectory: string;
   readonly sessionName: string;
+  /** Whether the harness leads a process group of its own, or stays in this process's. */
+  readonly group: 'own' | 'shared';
   readonly mode: RunMode;
   readonly output: HarnessOutput;
   readonly containment: Containment;
@@ -61,7 +63,7 @@ export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
       order.runDirectory,
       order.runId,
       order.sessionName,
-      order.mode,
+      order.group,
       order.containment.by === 'cgroup' ? order.containment.path : '',
       ...[calls.prctl, calls.madvise, calls.fsync].map(String),
       ...order.finaliser,
@@ -119,7 +121,9 @@ function keeperOf(child: ChildProcess): Keeper {
 
 function encodeOrder(harness: HarnessOrder): string {
   const environment = Object.entries(harness.environment).map(([name, value]) => `${name}=${value}`);
-  return [harness.cwd, environment.length, ...environment, ...harness.argv, 'go'].join('\0');
+  return [harness.cwd, environment.length, ...environment, harness.argv.length, ...harness.argv, 'go'].join(
+    '\0',
+  );
 }
 
 async function readReport(reports: Duplex): Promise<KeeperReport> {

@@ -1,6 +1,7 @@
 /** Linux: everything from /proc, without starting a process. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { ReeveError } from '../api/errors.ts';
 import type { HostIdentity, ProcessFact, ProcessReading, ProcessTable } from './process-table.ts';
 
 export function createLinuxProcessTable(root = '/proc'): ProcessTable {
@@ -78,11 +79,30 @@ function hasInEnvironment(root: string, pid: number, assignment: string): boolea
 }
 
 function hostIdentity(root: string): HostIdentity {
+  const [self] = linkIfThere(`${root}/self`);
+  if (self !== undefined && self !== String(process.pid)) {
+    throw new ReeveError(
+      'process_table',
+      `${root} shows another pid namespace than the one this process is in.`,
+      {
+        hint: 'Mount it anew inside the namespace (unshare --mount-proc): pids read there mean other processes here.',
+      },
+    );
+  }
   return {
     host: machineId() ?? hostname(),
     boot: readFileSync(`${root}/sys/kernel/random/boot_id`, 'latin1').trim(),
-    pidNamespace: readlinkSync(`${root}/self/ns/pid`),
+    // Start times are counted from the boot as the time namespace has it, so that is part of what a pid means.
+    pidNamespace: [readlinkSync(`${root}/self/ns/pid`), ...linkIfThere(`${root}/self/ns/time`)].join(' '),
   };
+}
+
+function linkIfThere(path: string): string[] {
+  try {
+    return [readlinkSync(path)];
+  } catch {
+    return [];
+  }
 }
 
 /** Together with the host name, since images and containers are copied with their machine id. */

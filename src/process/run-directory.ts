@@ -22,8 +22,17 @@ export function readExit(runDirectory: string, runId: string): ExitEvidence {
   const read = readRecord(path, runId);
   if (read.is === 'absent') return { kind: 'none', ...oomKillsSince(runDirectory, runId) };
   if (read.is === 'unreadable') return { kind: 'unreadable', because: read.because };
-  const { notStarted, code, signal, uptime, oomKills } = read.record;
-  const atMs = writtenAtMs(path);
+  return exitFrom(read.record, writtenAtMs(path));
+}
+
+/** The same from the text of a record that could not be kept. */
+export function parseExit(text: string, runId: string, atMs: number): ExitEvidence {
+  const read = parseRecord(text, runId, 'what the keeper handed on');
+  return read.is === 'read' ? exitFrom(read.record, atMs) : { kind: 'none' };
+}
+
+function exitFrom(record: Readonly<Record<string, unknown>>, atMs: number): ExitEvidence {
+  const { notStarted, code, signal, uptime, oomKills, left } = record;
   if (typeof notStarted === 'string') return { kind: 'not_started', reason: notStarted, atMs };
   const exitCode = wholeOrNull(code);
   const exitSignal = signalName(wholeOrNull(signal));
@@ -38,6 +47,7 @@ export function readExit(runDirectory: string, runId: string): ExitEvidence {
     uptimeMs:
       typeof uptime === 'string' && /^\d+(\.\d+)?$/.test(uptime) ? Math.round(Number(uptime) * 1000) : null,
     oomKills: wholeOrNull(oomKills),
+    ...(Array.isArray(left) && left.length > 0 ? { leftBehind: left.map(String) } : {}),
   };
 }
 
@@ -82,14 +92,18 @@ function readRecord(path: string, runId: string): RecordReading {
       ? { is: 'absent' }
       : { is: 'unreadable', because: `reading ${path} gave ${code}` };
   }
+  return parseRecord(text, runId, path);
+}
+
+function parseRecord(text: string, runId: string, place: string): Exclude<RecordReading, { is: 'absent' }> {
   try {
     const record: unknown = JSON.parse(text);
     if (typeof record !== 'object' || record === null) throw new TypeError('not an object');
     const fields = Object.fromEntries(Object.entries(record));
-    if (fields['run'] !== runId) return { is: 'unreadable', because: `${path} is of another run` };
+    if (fields['run'] !== runId) return { is: 'unreadable', because: `${place} is of another run` };
     return { is: 'read', record: fields };
   } catch {
-    return { is: 'unreadable', because: `${path} is not the JSON of an exit record` };
+    return { is: 'unreadable', because: `${place} is not the JSON of an exit record` };
   }
 }
 

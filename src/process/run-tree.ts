@@ -9,10 +9,11 @@ import type { Member } from './tree.ts';
 export interface RunTree {
   find(): readonly Member[];
   /**
-   * Whether nothing is left, proven. A look that finds nobody is no proof: a process that forks and exits all the
-   * time is in a list of pids one moment and under another pid the next.
+   * Whether nothing is left. A look that finds nobody is no proof: a process that forks and exits all the time is in a
+   * list of pids one moment and under another pid the next. `unseen` is the best there is where the kernel keeps no
+   * count: several looks in a row found nobody.
    */
-  isProvenEmpty(): boolean;
+  emptiness(): 'proven' | 'unseen' | 'not_empty';
   /** Sends only to a process that is proven, at this moment, to be the member found. */
   signal(member: Member, signal: NodeJS.Signals): void;
   /** Ends all at once where the kernel can; the caller goes on to end the rest one by one. */
@@ -24,22 +25,29 @@ export interface RunTree {
 /** Where the kernel offers no proof: several looks in a row, each of which must find nobody. */
 const LOOKS_WITHOUT_PROOF = [1, 2, 3] as const;
 
-export function runTree(table: ProcessTable, run: Pick<Run, 'id' | 'keeper' | 'containment'>): RunTree {
+export function runTree(
+  table: ProcessTable,
+  run: Pick<Run, 'id' | 'keeper' | 'containment' | 'harness'>,
+): RunTree {
   const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
   // This process may be inside the tree (an agent that stops its own session): it must see the end through.
   const find = () =>
     findTree(table, {
       runId: run.id,
       keeper: run.keeper,
+      harness: run.harness,
       cgroupPids: () => (cgroup === null ? [] : cgroupPids(cgroup)),
     }).filter((member) => member.pid !== process.pid);
   return {
     find,
-    isProvenEmpty: () => {
-      if (find().length > 0 || (cgroup !== null && !isCgroupEmpty(cgroup))) return false;
-      const childless = run.keeper === null ? 'unknown' : isChildless(table, run.keeper);
-      if (childless !== 'unknown') return childless;
-      return cgroup !== null || LOOKS_WITHOUT_PROOF.every(() => find().length === 0);
+    emptiness: () => {
+      if (find().length > 0 || (cgroup !== null && !isCgroupEmpty(cgroup))) return 'not_empty';
+      // Only to a subreaper do all orphans come, so only its having no child says anything.
+      const childless =
+        run.keeper === null || run.containment?.by === 'marks' ? 'unknown' : isChildless(table, run.keeper);
+      if (childless !== 'unknown') return childless ? 'proven' : 'not_empty';
+      if (cgroup !== null) return 'proven';
+      return LOOKS_WITHOUT_PROOF.every(() => find().length === 0) ? 'unseen' : 'not_empty';
     },
     signal: (member, signal) => signalProven(table, member, signal),
     killAtOnce: () => {

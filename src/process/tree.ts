@@ -3,7 +3,8 @@
  * - its cgroup, where one could be made: complete, nothing leaves it;
  * - descent from the keeper: complete where the keeper is a subreaper, for orphans then become its children;
  * - the session and the process group that the keeper leads: they stay when parents die;
- * - the mark in the environment: it stays through setsid and double forks, but not through `env -i`.
+ * - the mark in the environment: it stays through setsid and double forks, but not through `env -i`;
+ * - the harness as it recorded itself, and what descends from it: it stays when the keeper dies.
  * The keeper itself is not part of the tree: it ends last, by itself.
  */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
@@ -11,7 +12,7 @@ import type { ProcessFact, ProcessTable } from './process-table.ts';
 
 export const RUN_MARK = 'REEVE_RUN';
 
-export type Sign = 'cgroup' | 'descent' | 'session' | 'group' | 'mark';
+export type Sign = 'cgroup' | 'record' | 'descent' | 'session' | 'group' | 'mark';
 
 export interface Member {
   readonly pid: number;
@@ -24,6 +25,8 @@ export interface TreeRoots {
   readonly runId: string;
   /** Null while the run is only claimed: then only marks could tell, and nothing has been started. */
   readonly keeper: ProcessIdentity | null;
+  /** The harness's own process, as it recorded itself before it executed: a member whatever it has become since. */
+  readonly harness?: ProcessIdentity | null;
   /** Asks for the pids in the run's cgroup: after the process table was read, or a pid reused in between would pass. */
   readonly cgroupPids: () => readonly number[];
 }
@@ -37,6 +40,12 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
 
   for (const pid of roots.cgroupPids()) add(pid, 'cgroup');
   for (const pid of table.startedWith(`${RUN_MARK}=${roots.runId}`)) add(pid, 'mark');
+  const harness = roots.harness ?? null;
+  if (harness !== null && isHere(table, harness)) {
+    const itself = facts.find(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
+    for (const { pid } of itself === undefined ? [] : [itself, ...descendantsOf(itself, facts)])
+      add(pid, 'record');
+  }
   if (roots.keeper !== null && isHere(table, roots.keeper)) {
     // A zombie holds its pid too, and a stranger's zombie shows that the keeper's was reused.
     const holder = seen.find((fact) => fact.pid === roots.keeper?.pid);
@@ -72,7 +81,8 @@ function signsOfKeeper(
     holder !== undefined || members.some(({ pid }) => vouched.has(pid)) ? members : [];
   const sessionLed = led(others.filter((fact) => fact.sessionId === keeper.pid));
   const groupLed = led(others.filter((fact) => fact.groupId === keeper.pid));
-  const descendants = holder === undefined ? [] : descendantsOf(keeper.pid, others);
+  const descendants =
+    holder === undefined ? [] : descendantsOf({ pid: keeper.pid, startTime: '-Infinity' }, others);
   return [
     ...descendants.map(({ pid }) => ({ pid, sign: 'descent' as const })),
     ...sessionLed.map(({ pid }) => ({ pid, sign: 'session' as const })),
@@ -84,9 +94,12 @@ function signsOfKeeper(
  * A snapshot is not taken in one instant: a parent's pid may have been reused between two reads. A child is never
  * older than its parent, so a younger "parent" is a stranger.
  */
-function descendantsOf(root: number, facts: readonly ProcessFact[]): ProcessFact[] {
+function descendantsOf(
+  root: Pick<ProcessFact, 'pid' | 'startTime'>,
+  facts: readonly ProcessFact[],
+): ProcessFact[] {
   const found: ProcessFact[] = [];
-  const parents = [{ pid: root, startTime: '-Infinity' }];
+  const parents = [root];
   for (let parent = parents.shift(); parent !== undefined; parent = parents.shift()) {
     const { pid, startTime } = parent;
     const children = facts.filter(

@@ -1,25 +1,41 @@
-import { readExit } from '../process/run-directory.ts';
+import { existsSync } from 'node:fs';
+import type { ExitEvidence } from '../lifecycle/exit.ts';
+import { parseExit, readExit } from '../process/run-directory.ts';
 import { openContext } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
+import { homeFrom } from './home.ts';
 import { runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 
-/** For the keeper itself, in its last moments: it is alive, so no reader will do this meanwhile. False: not ended. */
-export async function finaliseOwn(runId: string): Promise<boolean> {
+/**
+ * For the keeper itself, in its last moments: it is alive, so no reader will do this meanwhile. False: not ended.
+ * `record` is the exit record as text, for when the one on disk is gone.
+ */
+export async function finaliseOwn(runId: string, record: string): Promise<boolean> {
+  const isAway = (process.env['REEVE_STORE'] ?? '') === '' && !existsSync(homeFrom(process.env).database);
+  // Somebody removed the whole state while the run was on: there is nothing to write to, and none is made anew.
+  if (isAway) return true;
   const context = await openContext({ actor: 'keeper' });
   try {
     const run = await context.store.run(runId);
     if (run === null || run.state === 'ended') return true;
     // Never recorded as this run's keeper: its launcher, or a reader after the launcher's death, ends the claim.
     if (run.state === 'claimed') return (await reconcileRun(context, run)).run.state === 'ended';
+    const onDisk = readExit(runDirectory(context, runId), runId);
+    const exit = onDisk.kind === 'none' ? parseExit(record, runId, Date.now()) : onDisk;
     const result = await finaliseRun(context, run, {
-      exit: readExit(runDirectory(context, runId), runId),
+      exit,
       actor: 'keeper',
-      evidence: ['its keeper saw it exit'],
+      evidence: ['its keeper saw it exit', ...leftBehind(exit)],
       graceMs: SWEEP_GRACE_MS,
     });
     return result.is === 'ended';
   } finally {
     await context.store.close();
   }
+}
+
+function leftBehind(exit: ExitEvidence): string[] {
+  if (exit.kind !== 'exited' || exit.leftBehind === undefined) return [];
+  return [`left behind and ended: ${exit.leftBehind.join(', ')}`];
 }

@@ -10,7 +10,9 @@ import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
+import { readStarted } from '../process/run-directory.ts';
 import type { Context } from './context.ts';
+import { runDirectory } from './liveness.ts';
 
 /** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
 export const SWEEP_GRACE_MS = 2_000;
@@ -33,9 +35,9 @@ export async function finaliseRun(
   order: FinaliseOrder,
 ): Promise<FinaliseResult> {
   await checkpoint('finalise.begun');
-  const tree = runTree(context.table, run);
+  const tree = runTree(context.table, withRecordedHarness(context, run));
   const report = await endTree(tree, order.graceMs);
-  if (!report.isProvenGone) {
+  if (report.end === 'survived') {
     await noteSurvivors(context, run, report.survivors);
     return { is: 'survivors', survivors: report.survivors };
   }
@@ -44,6 +46,12 @@ export async function finaliseRun(
   const ended = await writeEnding(context, run, order, report);
   await checkpoint('finalise.ended');
   return { is: 'ended', run: ended };
+}
+
+/** A launcher that died right after letting go left the harness's identity only on disk. */
+function withRecordedHarness(context: Context, run: LiveRun): LiveRun {
+  if (run.harness !== null) return run;
+  return { ...run, harness: readStarted(runDirectory(context, run.id), run.id, context.table) };
 }
 
 export async function noteSurvivors(
@@ -84,7 +92,7 @@ async function writeEnding(
     ending: {
       ...decision,
       actor: isIntended && latest.intent !== null ? latest.intent.actor : order.actor,
-      evidence: [...order.evidence, ...sweepEvidence(report), 'its process tree was proven gone'],
+      evidence: [...order.evidence, ...sweepEvidence(report), END_EVIDENCE[report.end]],
       endedAtMs: 'atMs' in order.exit ? order.exit.atMs : Date.now(),
     },
   });
@@ -92,6 +100,12 @@ async function writeEnding(
   if (ended?.state !== 'ended') throw new Error(`Run ${run.id} did not end.`);
   return ended;
 }
+
+const END_EVIDENCE: Readonly<Record<EndReport['end'], string>> = {
+  proven: 'its process tree was proven gone',
+  unseen: 'nothing of its process tree was found in several looks',
+  survived: 'something of its process tree is alive',
+};
 
 function sweepEvidence(report: EndReport): string[] {
   if (report.found.length === 0) return [];

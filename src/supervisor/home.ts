@@ -1,5 +1,5 @@
 /** Where a machine's state lives. */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
@@ -25,11 +25,15 @@ export function homeFrom(environment: Environment): Home {
   return homeAt(join(base, 'reeve'));
 }
 
-/** Creates it for this user alone; one that others may enter is closed to them. */
+/** Creates it for this user alone. One that others may enter is closed to them, unless it is not only Reeve's. */
 export function prepareHome(home: Home): void {
   try {
+    const isOpenToOthers = (statSync(home.path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077;
+    if (isOpenToOthers !== 0) {
+      if (!isOurs(home)) throw new Error('others may enter it, and it holds files that are not Reeve’s');
+      chmodSync(home.path, 0o700);
+    }
     makeDirectory(home.runs);
-    if ((statSync(home.path).mode & 0o077) !== 0) chmodSync(home.path, 0o700);
     accessSync(home.path, constants.W_OK | constants.X_OK);
     accessSync(home.runs, constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -42,6 +46,10 @@ export function prepareHome(home: Home): void {
       },
     );
   }
+}
+
+function isOurs(home: Home): boolean {
+  return existsSync(home.database) || readdirSync(home.path).length === 0;
 }
 
 /** Not Node's own recursive mkdir: that one never returns where a file system denies with ENOENT, as /proc does. */

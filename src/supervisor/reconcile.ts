@@ -4,6 +4,7 @@ import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import type { Liveness } from '../lifecycle/process-identity.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
+import { checkpoint } from '../process/checkpoint.ts';
 import { readExit, readStarted } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
@@ -19,6 +20,7 @@ export interface Reconciled {
 
 export async function reconcileRun(context: Context, run: Run): Promise<Reconciled> {
   if (run.state === 'ended') return ended(run);
+  await checkpoint('reconcile.begun');
   return carryOut(context, run, decide(context, run));
 }
 
@@ -60,6 +62,10 @@ async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecis
     case 'hold':
       return { run, liveness: 'unknown', because: decision.because };
     case 'finalise': {
+      // Read before its launcher was found dead, a claim may have become a running run in between, whose launcher is
+      // gone because its work is done. Now that it is dead nobody makes that move any more: one more read settles it.
+      const latest = run.state === 'claimed' ? await context.store.run(run.id) : run;
+      if (latest !== null && latest.state !== run.state) return reconcileRun(context, latest);
       const result = await finaliseRun(context, run, {
         exit: decision.exit,
         actor: 'reconcile',

@@ -56,14 +56,14 @@ export async function retireRun(
 async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
   const tree = runTree(context.table, run);
   const first = await endTree(tree, graceMs);
-  if (!first.isProvenGone) return reportSurvivors(context, run, first.survivors);
+  if (first.end === 'survived') return reportSurvivors(context, run, first.survivors);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
   // and as long as it lives, whatever is orphaned comes to it and is found.
   signalProven(context.table, run.keeper, 'SIGSTOP');
   const late = await endTree(tree, 0);
-  if (!late.isProvenGone) {
+  if (late.end === 'survived') {
     signalProven(context.table, run.keeper, 'SIGCONT');
     return reportSurvivors(context, run, late.survivors);
   }
@@ -105,7 +105,7 @@ async function retireClaimed(context: Context, run: LiveRun): Promise<RetireResu
   if (latest.run.state === 'ended') return { is: 'ended', run: latest.run };
   return {
     is: 'unproven',
-    because: `its launcher (pid ${run.launcher.pid}) neither starts it nor gives it up`,
+    because: `its launcher neither starts it nor gives it up; end that process first: pid ${run.launcher.pid}`,
   };
 }
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Containment, EndedRun, LiveRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { removeCgroup } from '../process/cgroup.ts';
@@ -26,6 +27,8 @@ export interface Started extends SessionWithRun {
   readonly over: () => Promise<EndedRun>;
   /** Passes a signal on to the harness, if that is still the same process and does not get it from the terminal. */
   readonly forward: (signal: NodeJS.Signals) => void;
+  /** The same for a signal from before there was a harness, which so cannot have got it from anybody else. */
+  readonly forwardEarly: (signal: NodeJS.Signals) => void;
   /** Lets this process exit while the run goes on. */
   readonly release: () => void;
 }
@@ -50,6 +53,7 @@ export async function startClaimed(
       runDirectory: runDirectory(context, run.id),
       sessionName: session.name,
       mode: run.mode,
+      group: run.mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own',
       output: run.logPath === null ? foregroundOutput : { log: run.logPath },
       containment,
       environment: keeperEnvironment(context.environment, context.home.path),
@@ -58,25 +62,48 @@ export async function startClaimed(
   } catch (error) {
     // No keeper has been told of it, so nobody else will give it back.
     if (containment.by === 'cgroup') removeCgroup(containment.path);
-    const reason = error instanceof Error ? error.message : String(error);
-    return giveUp(context, claimed, reason.replace(/\.$/, ''));
+    return giveUp(context, claimed, messageOf(error));
   }
   await checkpoint('launch.keeper_spawned');
-  const recorded = await context.store.step(run.id, {
-    kind: 'start',
-    keeper: identify(context.table, keeper.pid),
-    containment,
-    atMs: Date.now(),
-  });
-  if (!recorded.taken) {
-    keeper.abandon();
-    await keeper.exited;
-    return giveUp(context, claimed, 'it was told to end before it had started');
+  try {
+    const isRecorded = await recordKeeper(context, run, keeper, containment);
+    if (!isRecorded)
+      return await abandon(context, claimed, keeper, 'it was told to end before it had started');
+  } catch (error) {
+    // A keeper that is never let go nor given up would wait for this process, and this process for it.
+    await abandon(context, claimed, keeper, messageOf(error)).catch(() => {});
+    throw error;
   }
   await checkpoint('launch.started');
   keeper.letGo({ argv: run.argv, cwd: run.cwd, environment: harnessEnvironment(context, claimed, token) });
   await checkpoint('launch.released');
   return afterRelease(context, claimed, keeper, token);
+}
+
+async function recordKeeper(
+  context: Context,
+  run: Run,
+  keeper: Keeper,
+  containment: Containment,
+): Promise<boolean> {
+  const identity = identify(context.table, keeper.pid);
+  const step = { kind: 'start', keeper: identity, containment, atMs: Date.now() } as const;
+  return (await context.store.step(run.id, step)).taken;
+}
+
+async function abandon(
+  context: Context,
+  claimed: SessionWithRun,
+  keeper: Keeper,
+  reason: string,
+): Promise<StartResult> {
+  keeper.abandon();
+  await keeper.exited;
+  return giveUp(context, claimed, reason);
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
 }
 
 async function afterRelease(
@@ -94,14 +121,34 @@ async function afterRelease(
     if (harness !== null) await context.store.step(run.id, { kind: 'executing', harness });
     const latest = (await context.store.run(run.id)) ?? run;
     const over = () => keeper.exited.then(() => endOf(context, run));
-    const forward = (signal: NodeJS.Signals) => {
-      const comesFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && isInTerminalForeground();
-      if (harness !== null && !comesFromTerminal) signalProven(context.table, harness, signal);
+    return {
+      is: 'started',
+      session,
+      run: latest,
+      token,
+      over,
+      release: keeper.release,
+      ...forwarding(context, harness),
     };
-    return { is: 'started', session, run: latest, token, over, forward, release: keeper.release };
   }
   await keeper.exited;
   return { is: 'never_started', session, run: await endOf(context, run) };
+}
+
+function forwarding(
+  context: Context,
+  harness: ProcessIdentity | null,
+): Pick<Started, 'forward' | 'forwardEarly'> {
+  const send = (signal: NodeJS.Signals) => {
+    if (harness !== null) signalProven(context.table, harness, signal);
+  };
+  return {
+    forwardEarly: send,
+    forward: (signal) => {
+      const comesFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && isInTerminalForeground();
+      if (!comesFromTerminal) send(signal);
+    },
+  };
 }
 
 /** After its keeper is gone, a run is ended from the record it left. */

@@ -328,6 +328,15 @@ describe('a state directory that', () => {
     expect(statSync(sandbox.home).mode & 0o777).toBe(0o700);
   });
 
+  it('others could enter, and that holds their files, is neither used nor closed to them', async () => {
+    mkdirSync(sandbox.home, { mode: 0o755 });
+    chmodSync(sandbox.home, 0o755);
+    writeFileSync(join(sandbox.home, 'theirs'), '');
+    expect((await sandbox.json<Failure>(['ls'], 1)).error.code).toBe('state_directory');
+    expect(statSync(sandbox.home).mode & 0o777).toBe(0o755);
+    spawnSync('rm', [join(sandbox.home, 'theirs')]);
+  });
+
   it('holds a database that is not ours is refused, untouched', async () => {
     mkdirSync(sandbox.home);
     const path = join(sandbox.home, 'reeve.db');

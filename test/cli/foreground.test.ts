@@ -61,6 +61,19 @@ it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1'] as const)(
   },
 );
 
+it('a signal to the whole group of reeve reaches the command once', async () => {
+  const script = 'trap "echo term >> terms" TERM; echo $$ > ready; while [ ! -e stop ]; do sleep 0.02; done';
+  const child = sandbox.start(['run', '-s', 'a', '--', 'sh', '-c', script], { detached: true });
+  const done = finished(child);
+  await sandbox.pidFrom('ready');
+  // Its group is this child's own, made by `detached`.
+  process.kill(-(child.pid ?? 0), 'SIGTERM');
+  await eventually('the signal', () => existsSync(sandbox.path('terms')));
+  writeFileSync(sandbox.path('stop'), '');
+  expect((await done).code).toBe(0);
+  expect(readFileSync(sandbox.path('terms'), 'utf8')).toBe('term\n');
+});
+
 it('is claimed: while it runs, a second start is refused', async () => {
   const child = sandbox.start(['run', '-s', 'a', '--', 'sh', '-c', 'echo $$ > ready; exec sleep 60']);
   const done = finished(child);
@@ -117,6 +130,20 @@ describe('on a terminal', () => {
     writeFileSync(sandbox.path('stop'), '');
     expect((await done).code).toBe(6);
     expect(readFileSync(sandbox.path('ints'), 'utf8')).toBe('int\n');
+  });
+
+  it('Ctrl-C before there is a command is not lost', async () => {
+    const go = sandbox.path('go');
+    sandbox.env['REEVE_CHECKPOINT'] = `launch.claimed=wait:${go}`;
+    const terminal = onTerminal(`${reeve} run -s a -- sleep 60`);
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    const done = finished(terminal);
+    await eventually('it is held', () => existsSync(`${go}.reached`));
+    terminal.stdin.write('\u0003');
+    await eventually('the terminal echoes it', () => terminal.stdout.readableDidRead);
+    writeFileSync(go, '');
+    expect((await done).code).toBe(130);
+    expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'failed', signal: 'SIGINT' });
   });
 
   it('that hangs up, the command ends, and its end is on record with nothing left', async () => {

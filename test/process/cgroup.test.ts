@@ -127,6 +127,7 @@ if (isPossible) {
       const tree = runTree(createLinuxProcessTable(), {
         id: RUN,
         keeper: null,
+        harness: null,
         containment: { by: 'cgroup', path },
       });
       expect(tree.find()).toEqual([{ ...escaped.seen, name: 'cat', signs: ['cgroup'] }]);
@@ -158,7 +159,7 @@ if (isPossible) {
       const program = `
         import { runTree } from ${JSON.stringify(new URL('../../src/process/run-tree.ts', import.meta.url).href)};
         import { createLinuxProcessTable } from ${JSON.stringify(new URL('../../src/process/linux.ts', import.meta.url).href)};
-        const run = { id: ${JSON.stringify(RUN)}, keeper: null, containment: { by: 'cgroup', path: ${JSON.stringify(path)} } };
+        const run = { id: ${JSON.stringify(RUN)}, keeper: null, harness: null, containment: { by: 'cgroup', path: ${JSON.stringify(path)} } };
         process.stdin.once('data', () => {
           runTree(createLinuxProcessTable(), run).killAtOnce();
           console.log('saw it through');

@@ -19,7 +19,7 @@ function fakeTree(pids: readonly number[], fault: Fault): RunTree & { sent: stri
   return {
     sent,
     find: () => [...living.values()],
-    isProvenEmpty: () => (fault.proof ?? ((left) => left.size === 0))(living),
+    emptiness: () => ((fault.proof ?? ((left) => left.size === 0))(living) ? 'proven' : 'not_empty'),
     signal: (target, signal) => {
       sent.push(`${signal} ${target.pid}`);
       fault.on(signal, target, living);
@@ -42,7 +42,7 @@ describe('ending a tree', () => {
     expect(report).toEqual({
       found: [member(10), member(11)],
       killed: [],
-      isProvenGone: true,
+      end: 'proven',
       survivors: [],
     });
     expect(tree.sent).toEqual(['SIGTERM 10', 'SIGCONT 10', 'SIGTERM 11', 'SIGCONT 11']);
@@ -51,7 +51,7 @@ describe('ending a tree', () => {
   it('freezes every member before it kills the first', async () => {
     const tree = fakeTree([10, 11], { on: dieOf('SIGKILL') });
     const report = await endTree(tree, 0);
-    expect(report.isProvenGone).toBe(true);
+    expect(report.end).toBe('proven');
     expect(tree.sent).toEqual(['SIGSTOP 10', 'SIGSTOP 11', 'SIGKILL 10', 'SIGKILL 11']);
   });
 
@@ -64,7 +64,7 @@ describe('ending a tree', () => {
       },
     });
     const report = await endTree(tree, 0);
-    expect(report.isProvenGone).toBe(true);
+    expect(report.end).toBe('proven');
     expect(report.found.map(({ pid }) => pid)).toEqual([10, 11, 12, 13]);
     expect(tree.sent.filter((line) => line.startsWith('SIGSTOP'))).toHaveLength(4);
   });
@@ -76,16 +76,16 @@ describe('ending a tree', () => {
       },
     });
     const report = await endTree(tree, 0);
-    expect({ isProvenGone: report.isProvenGone, survivors: report.survivors }).toEqual({
-      isProvenGone: false,
+    expect({ end: report.end, survivors: report.survivors }).toEqual({
+      end: 'survived',
       survivors: [member(10)],
     });
   }, 20_000);
 
   it('of which nobody is seen is not gone while the kernel says otherwise', async () => {
     const report = await endTree(fakeTree([], { on: () => {}, proof: () => false }), 0);
-    expect({ isProvenGone: report.isProvenGone, survivors: report.survivors }).toEqual({
-      isProvenGone: false,
+    expect({ end: report.end, survivors: report.survivors }).toEqual({
+      end: 'survived',
       survivors: [],
     });
   }, 20_000);

@@ -20,14 +20,10 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** Gives it this order, and waits until it has become its finaliser and ended. */
 async function keep(order: string): Promise<{ report: string; finalised: boolean }> {
   const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
-  const keeper = spawn(
-    'perl',
-    [KEEPER, directory, 'r-1', 'title', 'detached', '', '0', '0', '0', ...finaliser],
-    {
-      stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'] },
-    },
-  );
+  const keeper = spawn('perl', [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', ...finaliser], {
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'] },
+  });
   // Made by the two 'pipe' entries, which Node gives as duplex streams.
   const [orders, reports] = [keeper.stdio[3], keeper.stdio[4]] as [Duplex, Duplex];
   let report = '';
@@ -37,7 +33,8 @@ async function keep(order: string): Promise<{ report: string; finalised: boolean
   return { report, finalised: existsSync(join(directory, 'finalised')) };
 }
 
-const order = (...command: string[]) => [directory, '1', 'GREETING=hello', ...command, 'go'].join('\0');
+const order = (...command: string[]) =>
+  [directory, '1', 'GREETING=hello', command.length, ...command, 'go'].join('\0');
 
 describe('a keeper', () => {
   it('starts what it is told to, in the environment it is given, and records its exit', async () => {
@@ -61,6 +58,12 @@ describe('a keeper', () => {
     }
     await keep(whole);
     expect(existsSync(join(directory, 'started'))).toBe(true);
+  });
+
+  it('is not misled by an argument that begins with the last word of an order', async () => {
+    const whole = order('touch', join(directory, 'started'), 'google');
+    await keep(whole.slice(0, whole.indexOf('google') + 2));
+    expect(existsSync(join(directory, 'started'))).toBe(false);
   });
 
   it('reports a command that cannot be executed, and its record says the same', async () => {

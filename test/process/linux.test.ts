@@ -70,7 +70,7 @@ describe('a process of this machine', () => {
     expect(identify(table, pid)).toEqual({
       host: expect.stringMatching(/./),
       boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
-      pidNamespace: expect.stringMatching(/^pid:\[\d+\]$/),
+      pidNamespace: expect.stringMatching(/^pid:\[\d+\]( time:\[\d+\])?$/),
       pid,
       startTime: seen.startTime,
     });

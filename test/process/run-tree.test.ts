@@ -25,14 +25,14 @@ it('a tree with a process in its cgroup is not proven empty, seen or not', async
   const child = spawn('sleep', ['60']);
   const gone = exited(child);
   try {
-    const tree = runTree(blind, { id, keeper: null, containment });
-    expect(tree.isProvenEmpty()).toBe(true);
+    const tree = runTree(blind, { id, keeper: null, harness: null, containment });
+    expect(tree.emptiness()).toBe('proven');
     writeFileSync(join(path, 'cgroup.procs'), String(child.pid));
     expect(tree.find()).toEqual([]);
-    expect(tree.isProvenEmpty()).toBe(false);
+    expect(tree.emptiness()).toBe('not_empty');
     tree.killAtOnce();
     await gone;
-    expect(tree.isProvenEmpty()).toBe(true);
+    expect(tree.emptiness()).toBe('proven');
   } finally {
     child.kill('SIGKILL');
     removeCgroup(path);
@@ -53,14 +53,15 @@ it('a tree below a living keeper is not proven empty while that has a child, see
       id: 'blind',
       keeper: identify(real, keeper.pid ?? 0),
       containment: { by: 'subreaper' },
+      harness: null,
     });
-    expect(tree.isProvenEmpty()).toBe(false);
+    expect(tree.emptiness()).toBe('not_empty');
     tree.killAtOnce();
     await eventually('the child is a zombie', () => {
       const reading = real.read(child);
       return reading.is === 'there' && reading.fact.isZombie;
     });
-    expect(tree.isProvenEmpty()).toBe(true);
+    expect(tree.emptiness()).toBe('proven');
   } finally {
     keeper.kill('SIGKILL');
   }

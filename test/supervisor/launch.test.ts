@@ -10,6 +10,8 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { eventually, isAlive, isExecuting, see, signalSeen, startedWith } from '../support/processes.ts';
@@ -94,15 +96,69 @@ it('a harness that ends before its launch is recorded stays ended', async () => 
   });
   const done = finished(launcher);
   await eventually('the launcher is held', () => existsSync(`${go}.reached`));
-  const before = await eventually('the run has ended', async () => {
-    const { run } = await sandbox.show('a');
-    return run.state === 'ended' && run;
-  });
+  // Looked at in the store itself: every command of Reeve would record the harness on the way.
+  await eventually('the run has ended', () => column('state') === 'ended');
+  const before = column('ending');
   writeFileSync(go, '');
   expect((await done).code).toBe(0);
-  const after = (await sandbox.show('a')).run;
-  expect(after).toEqual(before);
-  expect({ outcome: after.outcome, exitCode: after.exitCode }).toEqual({ outcome: 'failed', exitCode: 7 });
+  expect({ state: column('state'), ending: column('ending'), harness: column('harness') }).toEqual({
+    state: 'ended',
+    ending: before,
+    harness: null,
+  });
+  expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'failed', exitCode: 7 });
+});
+
+function column(name: 'state' | 'ending' | 'harness'): unknown {
+  const database = new DatabaseSync(join(sandbox.home, 'reeve.db'), { readOnly: true });
+  try {
+    return database.prepare(`select ${name} as value from runs`).get()?.['value'];
+  } finally {
+    database.close();
+  }
+}
+
+it('a reader that saw only the claim does not end the run that came of it', async () => {
+  const [go, look] = [sandbox.path('go'), sandbox.path('look')];
+  const launching = finished(
+    sandbox.start(['run', '--detach', '-s', 'a', '--', ...WORKER], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `launch.claimed=wait:${go}` },
+    }),
+  );
+  await eventually('the launcher is held', () => existsSync(`${go}.reached`));
+  const reading = finished(
+    sandbox.start(['show', 'a'], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `reconcile.begun=wait:${look}` },
+    }),
+  );
+  await eventually('the reader has read the claim', () => existsSync(`${look}.reached`));
+  writeFileSync(go, '');
+  expect((await launching).code).toBe(0);
+  const worker = await sandbox.pidFrom('worker');
+  // Its launcher has done its work and is gone; the reader has yet to look for it.
+  writeFileSync(look, '');
+  expect((await reading).code).toBe(0);
+  expect(isAlive(worker)).toBe(true);
+  expect((await sandbox.show('a')).status).toBe('working');
+});
+
+it('a launcher whose store fails it between keeper and start gives up instead of waiting for ever', async () => {
+  const go = sandbox.path('go');
+  await sandbox.json(['ls']);
+  const launching = finished(
+    sandbox.start(['run', '--detach', '-s', 'a', '--', ...WORKER], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `launch.keeper_spawned=wait:${go}` },
+    }),
+  );
+  await eventually('the launcher is held', () => existsSync(`${go}.reached`));
+  const database = new DatabaseSync(join(sandbox.home, 'reeve.db'));
+  database.exec(`create trigger refuse before update on runs begin select raise(abort, 'staged'); end`);
+  writeFileSync(go, '');
+  expect((await launching).code).toBe(1);
+  database.exec('drop trigger refuse');
+  database.close();
+  expect(hasWorked()).toBe(false);
+  expect((await sandbox.show('a')).run.outcome).toBe('never_started');
 });
 
 it('of fifty starts at once one wins, and each other is told who owns the session', async () => {

@@ -8,7 +8,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { launchIn, MISBEHAVE } from '../support/launch.ts';
 import { eventually, isAlive, isExecuting, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
-import { createSandbox, finished } from '../support/sandbox.ts';
+import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
 let sandbox: Sandbox;
@@ -199,12 +199,12 @@ describe('a harness that exits while', () => {
     expect(readFileSync(path, 'utf8')).toBe('{"version":1,"co');
   });
 
-  it('its run directory is gone is lost', async () => {
+  it('its run directory is gone has its end on record all the same', async () => {
     const { harness, keeper } = await launch('a', 'sleep', '60');
     rmSync(join(exitRecord('a'), '..'), { recursive: true });
     signalSeen(harness, 'SIGTERM');
     await eventually('the keeper gave up', () => !isAlive(keeper));
-    expect((await ended('a')).outcome).toBe('lost');
+    expect(await ended('a')).toMatchObject({ outcome: 'failed', signal: 'SIGTERM' });
   });
 });
 
@@ -217,6 +217,94 @@ function exitRecord(name: string): string {
     directories.close();
   }
 }
+
+describe.each(['cgroup', 'subreaper'])(
+  'what a harness leaves behind (%s) is ended also when',
+  (containment) => {
+    beforeEach(() => {
+      sandbox.env['REEVE_CONTAINMENT'] = containment;
+    });
+    const leave = () => launch('a', 'sh', '-c', `perl ${MISBEHAVE} leaver tag escapee; read line < go`);
+
+    async function letGo(keeper: Seen): Promise<void> {
+      writeFileSync(sandbox.path('go'), 'on\n');
+      await eventually('the keeper is gone', () => !isAlive(keeper));
+    }
+
+    beforeEach(() => {
+      spawnSync('mkfifo', [sandbox.path('go')]);
+    });
+
+    it('the state directory was removed meanwhile; and none is made anew', async () => {
+      const { keeper } = await leave();
+      const escapee = await sandbox.pidFrom('escapee');
+      rmSync(sandbox.home, { recursive: true });
+      await letGo(keeper);
+      expect(isAlive(escapee)).toBe(false);
+      expect(existsSync(sandbox.home)).toBe(false);
+    });
+
+    it('a newer Reeve has taken the store over', async () => {
+      const { keeper } = await leave();
+      const escapee = await sandbox.pidFrom('escapee');
+      const database = new DatabaseSync(join(sandbox.home, 'reeve.db'));
+      const { user_version: version } = database.prepare('pragma user_version').get() as {
+        user_version: number;
+      };
+      database.exec(`pragma user_version = ${version + 1}`);
+      await letGo(keeper);
+      expect(isAlive(escapee)).toBe(false);
+      database.exec(`pragma user_version = ${version}`);
+      database.close();
+      expect((await ended('a')).outcome).toBe('completed');
+    });
+
+    it('the finaliser is killed before it can do anything', async () => {
+      sandbox.env['REEVE_CHECKPOINT'] = 'finalise.begun=kill';
+      const { keeper } = await leave();
+      delete sandbox.env['REEVE_CHECKPOINT'];
+      const escapee = await sandbox.pidFrom('escapee');
+      await letGo(keeper);
+      expect(isAlive(escapee)).toBe(false);
+      const run = await ended('a');
+      expect(run.outcome).toBe('completed');
+    });
+  },
+);
+
+describe('a harness on record', () => {
+  it('that wiped its environment is ended with its run when its keeper is killed, marks or not', async () => {
+    sandbox.env['REEVE_CONTAINMENT'] = 'marks';
+    const { harness, keeper } = await launch('a', 'env', '-i', '/bin/sleep', '60');
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('the keeper is dead', () => !isAlive(keeper));
+    expect(isAlive(harness)).toBe(true);
+    const next = await sandbox.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'sleep', '60']);
+    expect(isAlive(harness)).toBe(false);
+    expect(next.epoch).toBe(2);
+  });
+});
+
+it('where no kernel’s count can prove it, the record does not say proven', async () => {
+  sandbox.env['REEVE_CONTAINMENT'] = 'marks';
+  await launch('a', 'sleep', '60');
+  const stopped = await sandbox.reeve(['stop', 'a']);
+  expect(stopped.code).toBe(0);
+  expect(stopped.stdout).not.toContain('proven');
+});
+
+it('a reader whose clock counts from another boot, or whose /proc is another’s, leaves a run alone', async () => {
+  const { harness } = await launch('a', 'sleep', '60');
+  const inside = (...flags: string[]) =>
+    spawnSync('unshare', [...flags, '--fork', process.execPath, CLI, 'show', 'a'], {
+      env: sandbox.env,
+      cwd: sandbox.root,
+    });
+  expect(inside('--time', '--boottime', '100000').status).toBe(0);
+  expect(inside('--pid').status).toBe(7);
+  expect(isAlive(harness)).toBe(true);
+  expect((await sandbox.show('a')).status).toBe('working');
+});
 
 it('reading the store fails with unknown (7), and nothing is ended for it', async () => {
   const { harness } = await launch('a', 'sleep', '60');

@@ -17,7 +17,7 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
         : await reeve.stop(reference, options.grace === undefined ? {} : { graceMs: options.grace * 1000 });
     const outcome = run.ending?.outcome ?? run.state;
     const text = wasLive
-      ? `${session.name}: run ${run.id} ended as ${outcome}; its tree is proven gone.`
+      ? `${session.name}: run ${run.id} ended as ${outcome}; ${run.ending?.evidence.at(-1) ?? 'nothing more is known'}.`
       : `${session.name}: nothing to stop; run ${run.id} had already ended as ${outcome}.`;
     const isOnWord = options.assumeGone === true && wasLive;
     const said = isOnWord ? `${session.name}: run ${run.id} is recorded as lost, on your word.` : text;

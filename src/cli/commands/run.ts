@@ -100,7 +100,7 @@ async function foreground(
   options: StartOptions,
   signals: HeldSignals,
 ): Promise<number> {
-  signals.passTo(result.forward);
+  signals.passTo(result);
   const ended = await result.over();
   if (options.json === true) print(options, await reeve.show(result.session.id), '');
   const { outcome, reason } = ended.ending;
@@ -136,7 +136,7 @@ function sayReplaced(replaced: EndedRun | null): void {
   const pid = replaced.harness?.pid ?? replaced.keeper?.pid;
   const since = clock(replaced.startedAtMs ?? replaced.claimedAtMs);
   say(
-    `replaced run ${replaced.id}${pidOf(pid)}, which had owned the session since ${since}; its tree is proven gone.`,
+    `replaced run ${replaced.id}${pidOf(pid)}, which had owned the session since ${since}; ${replaced.ending.evidence.at(-1) ?? 'nothing more is known'}.`,
   );
 }
 
@@ -166,9 +166,9 @@ class HeldSignals {
     for (const signal of FORWARDED) process.on(signal, this.#handler);
   }
 
-  passTo(forward: (signal: NodeJS.Signals) => void): void {
+  passTo({ forward, forwardEarly }: Pick<StartedResult, 'forward' | 'forwardEarly'>): void {
     this.#forward = forward;
-    for (const signal of this.#early.splice(0)) forward(signal);
+    for (const signal of this.#early.splice(0)) forwardEarly(signal);
   }
 
   release(): void {

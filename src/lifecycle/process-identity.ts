@@ -16,6 +16,6 @@ export type DeathProof = 'gone' | 'reused' | 'zombie' | 'rebooted';
 
 /** Three values on purpose: a failed look is `unknown`, never `dead`. */
 export type Liveness =
-  | { readonly is: 'alive' }
+  | { readonly is: 'alive'; readonly isStopped?: true }
   | { readonly is: 'dead'; readonly proof: DeathProof; readonly because: string }
   | { readonly is: 'unknown'; readonly because: string };

@@ -39,6 +39,12 @@ function exitOfDead(run: LiveRun, exit: ExitEvidence): ExitEvidence {
   };
 }
 
+/** A keeper that was stopped cannot say that its harness is gone: alive, but not what it seems. */
+export function explainStuck(keeper: Liveness, harness: Liveness | null): string | null {
+  if (keeper.is !== 'alive' || keeper.isStopped !== true || harness?.is !== 'dead') return null;
+  return `its command is gone (${harness.because}), but its keeper is stopped and cannot record it; continue or retire it`;
+}
+
 /** Below this many, deaths at once are ordinary. */
 export const MASS_DEATH_MINIMUM = 5;
 

@@ -25,7 +25,7 @@ const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
 };
 
 /** Status is derived, never stored. A live run that was not proven alive is `unknown`: a dead one is not yet ended. */
-export function deriveStatus(run: Run, liveness: Liveness['is']): Status {
+export function deriveStatus(run: Run, liveness: Liveness['is'], doubt: string | null): Status {
   if (run.state === 'ended') return STATUS_OF_OUTCOME[run.ending.outcome];
-  return liveness === 'alive' ? 'working' : 'unknown';
+  return liveness === 'alive' && doubt === null ? 'working' : 'unknown';
 }

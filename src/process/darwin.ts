@@ -39,6 +39,7 @@ function parseFacts(output: string): readonly ProcessFact[] {
         groupId: Number(groupId),
         sessionId: null,
         startTime: startTime.replaceAll(/\s+/g, ' '),
+        isStopped: stat.startsWith('T'),
         isZombie: stat.startsWith('Z'),
         name: command.split('/').at(-1) ?? command,
       },

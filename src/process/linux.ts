@@ -34,6 +34,7 @@ export function parseStat(text: string): ProcessFact | null {
     sessionId: Number(field(6)),
     startTime,
     // The main thread of a program may exit before the others: it then looks like a zombie, and the program works on.
+    isStopped: field(3) === 'T' || field(3) === 't',
     isZombie: (field(3) === 'Z' || field(3) === 'X') && Number(field(20)) <= 1,
     name: text.slice(open + 1, close),
   };

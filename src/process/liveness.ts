@@ -26,7 +26,7 @@ function probeHere(table: ProcessTable, identity: ProcessIdentity): Liveness {
   }
   if (reading.fact.isZombie)
     return { is: 'dead', proof: 'zombie', because: `process ${pid} has exited (zombie)` };
-  return { is: 'alive' };
+  return reading.fact.isStopped ? { is: 'alive', isStopped: true } : { is: 'alive' };
 }
 
 function unknown(because: string): Liveness {

@@ -10,6 +10,8 @@ export interface ProcessFact {
   readonly startTime: string;
   /** It has exited and only waits to be collected: nothing of it executes. */
   readonly isZombie: boolean;
+  /** It lives, but was stopped by a signal and executes nothing until it is continued. */
+  readonly isStopped: boolean;
   /** The short program name, for people. */
   readonly name: string;
 }

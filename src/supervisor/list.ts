@@ -22,7 +22,10 @@ export async function list(context: Context, range: Range): Promise<readonly Ses
   if (range === 'live') return live;
   const limit = range === 'all' ? Number.MAX_SAFE_INTEGER : RECENT_SESSIONS;
   const ended = await context.store.recentlyEnded(limit);
-  return [...live, ...ended.map(({ session, run }) => viewSession(session, { run, liveness: 'dead' }))];
+  return [
+    ...live,
+    ...ended.map(({ session, run }) => viewSession(session, { run, liveness: 'dead', because: null })),
+  ];
 }
 
 export interface SessionDetail extends SessionView {

@@ -1,10 +1,11 @@
 /** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
-import { decideReconcile, isMassDeath } from '../lifecycle/reconcile.ts';
+import { decideReconcile, explainStuck, isMassDeath } from '../lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import type { Liveness } from '../lifecycle/process-identity.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
+import { probe } from '../process/liveness.ts';
 import { readExit, readStarted } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
@@ -58,7 +59,7 @@ function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidenc
 async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {
   switch (decision.do) {
     case 'nothing':
-      return { run: await withHarness(context, run), liveness: 'alive', because: null };
+      return seenAlive(context, await withHarness(context, run));
     case 'hold':
       return { run, liveness: 'unknown', because: decision.because };
     case 'finalise': {
@@ -76,6 +77,12 @@ async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecis
       return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
     }
   }
+}
+
+function seenAlive(context: Context, run: Run): Reconciled {
+  if (run.state === 'ended') return ended(run);
+  const harness = run.harness === null ? null : probe(context.table, run.harness);
+  return { run, liveness: 'alive', because: explainStuck(probeRun(context, run), harness) };
 }
 
 const MASS_DEATH =

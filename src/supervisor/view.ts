@@ -4,14 +4,14 @@ import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Reconciled } from './reconcile.ts';
 
-export function viewSession(session: Session, seen: Pick<Reconciled, 'run' | 'liveness'>): SessionView {
+export function viewSession(session: Session, seen: Reconciled): SessionView {
   return {
     name: session.name,
     id: session.id,
     harness: session.harness,
     cwd: session.cwd,
     argv: session.argv,
-    status: deriveStatus(seen.run, seen.liveness),
+    status: deriveStatus(seen.run, seen.liveness, seen.because),
     epoch: session.epoch,
     run: viewRun(seen.run, seen.liveness),
   };

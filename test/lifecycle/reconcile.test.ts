@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ExitEvidence } from '../../src/lifecycle/exit.ts';
 import type { DeathProof, Liveness } from '../../src/lifecycle/process-identity.ts';
-import { decideReconcile, isMassDeath, MASS_DEATH_MINIMUM } from '../../src/lifecycle/reconcile.ts';
+import {
+  decideReconcile,
+  isMassDeath,
+  MASS_DEATH_MINIMUM,
+  explainStuck,
+} from '../../src/lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../../src/lifecycle/reconcile.ts';
 import type { LiveRun } from '../../src/lifecycle/run.ts';
 import { CLAIMED, EXECUTING, INTENT, RUNNING } from './samples.ts';
@@ -114,5 +119,23 @@ describe('a sweep in which many look dead at once', () => {
         expect(isMassDeath(sweep)).toBe(deaths >= 5 && deaths > others.length);
       }),
     );
+  });
+});
+
+describe('a living keeper', () => {
+  const gone = dead('gone');
+
+  it('is taken at its word, unless it is stopped while its harness is proven dead', () => {
+    expect(explainStuck({ is: 'alive', isStopped: true }, gone)).toEqual(expect.any(String));
+  });
+
+  it.each([
+    [{ is: 'alive' } as const, gone],
+    [{ is: 'alive', isStopped: true } as const, { is: 'alive' } as const],
+    [{ is: 'alive', isStopped: true } as const, { is: 'unknown', because: 'hidden' } as const],
+    [{ is: 'alive', isStopped: true } as const, null],
+    [gone, gone],
+  ])('%j with a harness %j gives no reason for doubt', (keeper, harness) => {
+    expect(explainStuck(keeper, harness)).toBeNull();
   });
 });

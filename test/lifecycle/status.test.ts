@@ -26,18 +26,19 @@ describe('the status of a session', () => {
     (outcome, status) => {
       // The keys of the record above are exactly the outcomes.
       const run: Run = { ...ENDED, ending: { ...ENDING, outcome: outcome as Outcome } };
-      expect(LIVENESS.map((liveness) => deriveStatus(run, liveness))).toEqual([status, status, status]);
+      expect(LIVENESS.map((liveness) => deriveStatus(run, liveness, null))).toEqual([status, status, status]);
     },
   );
 
   it.each([CLAIMED, RUNNING, EXECUTING, { ...EXECUTING, intent: INTENT }])(
     'whose run is $state is working only when proven alive, and never dead before its end was recorded',
     (run) => {
-      expect(LIVENESS.map((liveness) => deriveStatus(run, liveness))).toEqual([
+      expect(LIVENESS.map((liveness) => deriveStatus(run, liveness, null))).toEqual([
         'working',
         'unknown',
         'unknown',
       ]);
+      expect(deriveStatus(run, 'alive', 'its keeper is stopped')).toBe('unknown');
     },
   );
 });

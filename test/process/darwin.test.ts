@@ -51,7 +51,7 @@ function lookAt(pid: number): string {
 describe('the list of processes of a Mac', () => {
   it('is read whole, with one space in each start time', () => {
     const boot = 'Mon Nov 3 07:58:01 2025';
-    const session = { sessionId: null, isZombie: false };
+    const session = { sessionId: null, isZombie: false, isStopped: false };
     expect(mac().all()).toEqual([
       { ...session, pid: 0, parentPid: 0, groupId: 0, startTime: boot, name: 'kernel_task' },
       { ...session, pid: 1, parentPid: 0, groupId: 1, startTime: boot, name: 'launchd' },
@@ -126,6 +126,7 @@ describe('the list of processes of a Mac', () => {
         groupId: 71235,
         startTime: 'Sat Nov 15 20:22:12 2025',
         isZombie: true,
+        isStopped: false,
         name: '(node)',
       },
       {
@@ -135,6 +136,7 @@ describe('the list of processes of a Mac', () => {
         groupId: 71260,
         startTime: 'Sat Nov 15 20:23:00 2025',
         isZombie: true,
+        isStopped: false,
         name: '<defunct>',
       },
       {
@@ -147,6 +149,7 @@ describe('the list of processes of a Mac', () => {
       },
       {
         ...session,
+        isStopped: true,
         pid: 71301,
         parentPid: 71240,
         groupId: 71301,
@@ -174,6 +177,7 @@ describe('a process of a Mac', () => {
     sessionId: null,
     startTime: 'Sat Nov 15 20:22:07 2025',
     isZombie: false,
+    isStopped: false,
     name: 'claude',
   };
 

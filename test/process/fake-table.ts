@@ -11,6 +11,7 @@ export function fact(pid: number, parentPid: number, more: Partial<ProcessFact> 
     sessionId: 1,
     startTime: String(pid * 10),
     isZombie: false,
+    isStopped: false,
     name: `program-${pid}`,
     ...more,
   };

@@ -14,7 +14,15 @@ afterEach(endStarted);
 function stat(name: string, { state = 'S', threads = '1', startTime = '247770' } = {}): string {
   return `4711 (${name}) ${state} 10 20 30 0 -1 4194560 585 0 2 0 0 0 0 0 20 0 ${threads} 0 ${startTime} 4096 1 18446744073709551615 0 0\n`;
 }
-const FACT = { pid: 4711, parentPid: 10, groupId: 20, sessionId: 30, startTime: '247770', isZombie: false };
+const FACT = {
+  pid: 4711,
+  parentPid: 10,
+  groupId: 20,
+  sessionId: 30,
+  startTime: '247770',
+  isZombie: false,
+  isStopped: false,
+};
 
 describe('a line of /proc/PID/stat', () => {
   it.each([
@@ -42,7 +50,12 @@ describe('a line of /proc/PID/stat', () => {
     // Its main thread has exited, its others have not.
     ['Z', '2', false],
   ])('with the state %s and %s threads is a zombie: %s', (state, threads, isZombie) => {
-    expect(parseStat(stat('node', { state, threads }))).toEqual({ ...FACT, isZombie, name: 'node' });
+    expect(parseStat(stat('node', { state, threads }))).toEqual({
+      ...FACT,
+      isZombie,
+      isStopped: state === 'T' || state === 't',
+      name: 'node',
+    });
   });
 
   it.each([
@@ -88,7 +101,7 @@ describe('a process of this machine', () => {
     const { pid, seen } = start('cat', []);
     process.kill(seen.pid, 'SIGSTOP');
     await eventually('it is stopped', () => /^State:\tT/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
-    expect(probe(table, identify(table, pid))).toEqual({ is: 'alive' });
+    expect(probe(table, identify(table, pid))).toEqual({ is: 'alive', isStopped: true });
   });
 
   it('is dead as a zombie, although its parent does not collect it', async () => {
@@ -143,7 +156,7 @@ describe('a process of this machine', () => {
       const names = [leader.pid, child.pid].map((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8').trim());
       return names.join() === 'cat,sleep';
     });
-    const own = { groupId: leader.pid, sessionId: leader.pid, isZombie: false };
+    const own = { groupId: leader.pid, sessionId: leader.pid, isZombie: false, isStopped: false };
     expect(table.all().filter(({ pid }) => pid === leader.pid || pid === child.pid)).toEqual(
       [
         { ...own, ...leader.seen, parentPid: process.pid, name: 'cat' },

@@ -207,6 +207,7 @@ describe('any process table', () => {
     sessionId: fc.oneof(fc.constant(null), anyPid),
     startTime: fc.integer({ min: 990, max: 1_010 }).map(String),
     isZombie: fc.boolean(),
+    isStopped: fc.boolean(),
     name: fc.constant('program'),
   });
   const anySituation = fc.record({

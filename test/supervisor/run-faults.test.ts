@@ -152,7 +152,12 @@ it('a keeper that is stopped for long counts as alive, and its late words change
   signalSeen(keeper, 'SIGSTOP');
   signalSeen(harness, 'SIGKILL');
   await eventually('the harness is dead', () => !isAlive(harness));
-  expect((await sandbox.show('a')).run).toMatchObject({ state: 'running', liveness: 'alive' });
+  const seen = await sandbox.show('a');
+  expect(seen.run).toMatchObject({ state: 'running', liveness: 'alive' });
+  expect({ status: seen.status, doubt: seen.doubt }).toEqual({
+    status: 'unknown',
+    doubt: expect.any(String),
+  });
   const taken = await sandbox.json<SessionView>([
     'run',
     '--detach',

@@ -1,0 +1,97 @@
+/** The same commands on a PostgreSQL store: the ways in hold no rules, and neither does the engine. */
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { SessionView } from '../../src/api/session-view.ts';
+import { launchIn } from '../support/launch.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { eventually, isAlive, signalSeen } from '../support/processes.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+
+let server: Awaited<ReturnType<typeof startPostgres>>;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = createSandbox({ REEVE_STORE: await server.createDatabase() });
+});
+afterEach(() => sandbox.cleanUp());
+
+async function query(text: string): Promise<void> {
+  const client = new pg.Client(sandbox.env['REEVE_STORE']);
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
+it('one start of twenty wins, is taken over, fenced, stopped and told', async () => {
+  const starts = await Promise.all(
+    Array.from({ length: 20 }, () => sandbox.reeve(['run', '--detach', '-s', 'a', '--', 'sleep', '60'])),
+  );
+  const codes = starts.map(({ code }) => code).toSorted((a, b) => Number(a) - Number(b));
+  expect(codes).toEqual([0, ...Array.from({ length: 19 }, () => 4)]);
+  const first = await sandbox.show('a');
+  const taken = await sandbox.json<SessionView>([
+    'run',
+    '--detach',
+    '--force',
+    '-s',
+    'a',
+    '--',
+    'sleep',
+    '60',
+  ]);
+  expect(taken.epoch).toBe(2);
+  const forged = await sandbox.reeve(['heartbeat'], {
+    env: { REEVE_RUN: first.run.id, REEVE_TOKEN: 'late' },
+  });
+  expect(forged.code).toBe(5);
+  await sandbox.json(['stop', 'a']);
+  expect((await sandbox.show('a')).runs.map(({ outcome }) => outcome)).toEqual(['superseded', 'stopped']);
+  expect((await sandbox.reeve(['why', 'a'])).stdout).toContain(first.run.id);
+  expect(await sandbox.json(['rm', 'a'])).toEqual({ removed: ['a'] });
+});
+
+it('a run ends by itself, and one whose keeper is killed is lost', async () => {
+  expect((await sandbox.reeve(['run', '-s', 'a', '--', 'sh', '-c', 'exit 5'])).code).toBe(5);
+  expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'failed', exitCode: 5 });
+  const { keeper, harness } = await launchIn(sandbox, 'b', 'sleep', '60');
+  signalSeen(keeper, 'SIGKILL');
+  await eventually('both are dead', () => !isAlive(keeper) && !isAlive(harness));
+  expect((await sandbox.show('b')).run.outcome).toBe('lost');
+});
+
+it('a run on a host that is not this one is unknown, and only a person’s word ends it', async () => {
+  await launchIn(sandbox, 'a', 'sleep', '60');
+  await sandbox.json(['stop', 'a']);
+  await query(
+    `update reeve.runs set state = 'running', ending = null, outcome = null, ended_at = null,
+     keeper = replace(replace(keeper, '"boot":"', '"boot":"other-'), '"host":"', '"host":"other-')`,
+  );
+  const session = await sandbox.show('a');
+  expect({ status: session.status, liveness: session.run.liveness }).toEqual({
+    status: 'unknown',
+    liveness: 'unknown',
+  });
+  for (const args of [
+    ['run', '-s', 'a', '--', 'true'],
+    ['run', '--force', '-s', 'a', '--', 'true'],
+    ['stop', 'a'],
+    ['rm', 'a'],
+  ]) {
+    expect((await sandbox.reeve(args)).code).toBe(7);
+  }
+  await sandbox.json(['kill', '--assume-gone', 'a']);
+  expect((await sandbox.show('a')).run.outcome).toBe('lost');
+});
+
+it('an address without a server is unknown (7), in one sentence without the password', async () => {
+  const result = await sandbox.reeve(['ls'], {
+    env: { REEVE_STORE: 'postgres://me:secret@127.0.0.1:1/reeve' },
+  });
+  expect(result.code).toBe(7);
+  expect(result.stderr).not.toContain('secret');
+});

@@ -1,9 +1,10 @@
 /** From the claim to an executing harness. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { ReeveError } from '../api/errors.ts';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
-import type { Containment, EndedRun, LiveRun, Run } from '../lifecycle/run.ts';
+import type { Containment, EndedRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { removeCgroup } from '../process/cgroup.ts';
 import { chooseContainment } from '../process/containment.ts';
@@ -154,9 +155,15 @@ function forwarding(
 /** After its keeper is gone, a run is ended from the record it left. */
 async function endOf(context: Context, run: Run): Promise<EndedRun> {
   const stored = await context.store.run(run.id);
-  const seen = stored === null ? null : (await reconcileRun(context, stored)).run;
-  if (seen?.state !== 'ended') throw new Error(`The end of run ${run.id} could not be proven.`);
-  return seen;
+  const seen = stored === null ? null : await reconcileRun(context, stored);
+  if (seen?.run.state === 'ended') return seen.run;
+  throw new ReeveError(
+    'unproven',
+    `The end of run ${run.id} could not be proven: ${seen?.because ?? 'no record'}.`,
+    {
+      hint: 'It stays the owner of its session until it is. Look with `reeve why`.',
+    },
+  );
 }
 
 async function giveUp(context: Context, claimed: SessionWithRun, reason: string): Promise<StartResult> {
@@ -164,8 +171,7 @@ async function giveUp(context: Context, claimed: SessionWithRun, reason: string)
   const run: Run = stored ?? claimed.run;
   if (run.state === 'ended') return { is: 'never_started', session: claimed.session, run };
   const exit = { kind: 'not_started', reason, atMs: Date.now() } as const;
-  const live: LiveRun = run;
-  const result = await finaliseRun(context, live, { exit, actor: context.actor, evidence: [], graceMs: 0 });
+  const result = await finaliseRun(context, run, { exit, actor: context.actor, evidence: [], graceMs: 0 });
   return { is: 'never_started', session: claimed.session, run: result.is === 'ended' ? result.run : run };
 }
 

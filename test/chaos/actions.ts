@@ -87,6 +87,14 @@ export const ACTIONS: readonly Action[] = [
     weight: 2,
     perform: (world, _random, session) => reeve(world, ['show', '--json', session]),
   },
+  {
+    name: 'ls, killed at a crash point',
+    weight: 2,
+    perform: (world, random) => {
+      const point = random.pick(LAUNCH_POINTS.filter((name) => name.startsWith('finalise.')));
+      return reeve(world, ['ls'], { REEVE_CHECKPOINT: `${point}=kill` });
+    },
+  },
   { name: 'kill the keeper', weight: 3, perform: killKeeper },
   { name: 'kill the harness', weight: 2, perform: killHarness },
   { name: 'hold the keeper', weight: 1, perform: holdKeeper },

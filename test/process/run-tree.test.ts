@@ -66,3 +66,14 @@ it('a tree below a living keeper is not proven empty while that has a child, see
     keeper.kill('SIGKILL');
   }
 });
+
+it('a tree below a keeper to whom orphans do not come is never proven empty, only unseen', async () => {
+  const keeper = spawn('sleep', ['60']);
+  try {
+    const facts = { id: 'blind', keeper: identify(real, keeper.pid ?? 0), harness: null } as const;
+    expect(runTree(blind, { ...facts, containment: { by: 'marks' } }).emptiness()).toBe('unseen');
+    expect(runTree(blind, { ...facts, containment: { by: 'subreaper' } }).emptiness()).toBe('proven');
+  } finally {
+    keeper.kill('SIGKILL');
+  }
+});

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
-import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
+import { eventually, groupOf, isAlive, see, signalSeen } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -65,7 +65,9 @@ it('a signal to the whole group of reeve reaches the command once', async () => 
   const script = 'trap "echo term >> terms" TERM; echo $$ > ready; while [ ! -e stop ]; do sleep 0.02; done';
   const child = sandbox.start(['run', '-s', 'a', '--', 'sh', '-c', script], { detached: true });
   const done = finished(child);
-  await sandbox.pidFrom('ready');
+  const worker = await sandbox.pidFrom('ready');
+  // Two of the same signal at once count as one: that it is not in the group is the surer sign.
+  expect(groupOf(worker.pid)).toBe(worker.pid);
   // Its group is this child's own, made by `detached`.
   process.kill(-(child.pid ?? 0), 'SIGTERM');
   await eventually('the signal', () => existsSync(sandbox.path('terms')));

@@ -31,6 +31,10 @@ export function signalSeen(seen: Seen, signal: NodeJS.Signals): void {
   if (isAlive(seen)) process.kill(seen.pid, signal);
 }
 
+export function parentOf(pid: number): number {
+  return Number(fieldsOf(pid)?.[1]);
+}
+
 export function groupOf(pid: number): number {
   return Number(fieldsOf(pid)?.[2]);
 }

@@ -1,5 +1,6 @@
 /** From the claim to an executing harness. */
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
@@ -20,6 +21,9 @@ import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
 import { runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
+
+/** A keeper answers within milliseconds, unless it was stopped or the file system of the command hangs. */
+const REPORT_LIMIT_MS = 10_000;
 
 export interface Started extends SessionWithRun {
   /** Given to the harness, and to nobody else. */
@@ -113,7 +117,17 @@ async function afterRelease(
   keeper: Keeper,
   token: string,
 ): Promise<StartResult> {
-  const report = await keeper.report;
+  const report = await Promise.race([keeper.report, sleep(REPORT_LIMIT_MS, 'late' as const, { ref: false })]);
+  if (report === 'late') {
+    keeper.release();
+    throw new ReeveError(
+      'unproven',
+      `The keeper of run ${claimed.run.id} (pid ${keeper.pid}) does not answer.`,
+      {
+        hint: `The run is on record and may be executing. Look: reeve show ${claimed.session.name}`,
+      },
+    );
+  }
   await checkpoint('launch.executing');
   const { session, run } = claimed;
   if (report.is === 'executing') {

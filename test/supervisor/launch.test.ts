@@ -161,6 +161,24 @@ it('a launcher whose store fails it between keeper and start gives up instead of
   expect((await sandbox.show('a')).run.outcome).toBe('never_started');
 });
 
+it('a keeper that does not answer does not keep its launcher waiting for ever', async () => {
+  const go = sandbox.path('go');
+  const held = await sandbox.reeve(['run', '--detach', '--json', '-s', 'a', '--', ...WORKER], {
+    env: { REEVE_CHECKPOINT: `keeper.executing=wait:${go}` },
+  });
+  expect(held.code).toBe(7);
+  expect(JSON.parse(held.stdout)).toMatchObject({ error: { code: 'unproven' } });
+  const worker = await sandbox.pidFrom('worker');
+  expect((await sandbox.show('a')).run).toMatchObject({
+    pid: worker.pid,
+    state: 'running',
+    liveness: 'alive',
+  });
+  writeFileSync(go, '');
+  await sandbox.json(['kill', 'a']);
+  expect(isAlive(worker)).toBe(false);
+});
+
 it('of fifty starts at once one wins, and each other is told who owns the session', async () => {
   const starts = Array.from({ length: 50 }, () =>
     sandbox.reeve(['run', '--detach', '-s', 'same', '--', 'sh', '-c', 'echo $$ >> workers; exec sleep 60']),

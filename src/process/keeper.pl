@@ -24,6 +24,7 @@ my $PR_SET_CHILD_SUBREAPER = 36;
 my $MADV_DONTNEED = 4;
 my $SIGKILL = 9;
 my $WNOHANG = 1;
+my $MAX_NAMED = 20;
 my $SWEEP_GRACE_SECONDS = 3; # Of a clock without fractions: between two and three.
 my $SWEEP_LIMIT_SECONDS = 8; # Beyond this something cannot be killed, and the finaliser names it.
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
@@ -85,10 +86,11 @@ if (defined $status) {
         '"signal":' . ($signal ? $signal : 'null'),
         '"uptime":' . ($uptime eq '' ? 'null' : qq("$uptime")),
         '"oomKills":' . $oom,
-        '"left":[' . join(',', map { '"' . escaped(name_of($_)) . " (pid $_)\"" } children()) . ']');
+        '"left":[' . named_leftovers() . ']');
 }
 checkpoint('keeper.recorded');
 sweep();
+rmdir $cgroup if $cgroup ne ''; # Fails while anything is in it, and then the finaliser sees to it.
 finalise($record);
 
 sub start_harness {
@@ -184,15 +186,26 @@ sub sweep {
         my $elapsed = time - $began;
         return if $elapsed >= $SWEEP_LIMIT_SECONDS;
         my $is_killing = $elapsed >= $SWEEP_GRACE_SECONDS;
-        for my $child (children()) {
-            if ($is_killing) { kill 'KILL', $child; }
-            elsif (!$asked{$child}++) { kill 'TERM', $child; kill 'CONT', $child; }
+        # Asked are all below, killed only the children: what a killed child leaves becomes a child in turn.
+        for my $member ($is_killing ? children() : descendants($$)) {
+            if ($is_killing) { kill 'KILL', $member; }
+            elsif (!$asked{$member}++) { kill 'TERM', $member; kill 'CONT', $member; }
         }
         select undef, undef, undef, 0.01 unless $is_killing;
     }
 }
 
-sub children { return split ' ', slurp("/proc/$$/task/$$/children"); }
+sub children { return children_of($$); }
+sub children_of { return split ' ', slurp("/proc/$_[0]/task/$_[0]/children"); }
+sub descendants { return map { ($_, descendants($_)) } children_of($_[0]); }
+
+# A few names tell enough, and the record has to fit into one argument of the finaliser.
+sub named_leftovers {
+    my @all = children();
+    my @names = map { name_of($_) . " (pid $_)" } splice @all, 0, $MAX_NAMED;
+    push @names, 'and ' . @all . ' more' if @all;
+    return join ',', map { '"' . escaped($_) . '"' } @names;
+}
 
 sub name_of {
     my $name = slurp("/proc/$_[0]/comm");

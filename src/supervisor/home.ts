@@ -1,7 +1,7 @@
 /** Where a machine's state lives. */
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 
 export interface Home {
@@ -13,8 +13,23 @@ export interface Home {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function homeAt(path: string): Home {
-  const absolute = resolve(path);
+  const absolute = isAbsolute(path) ? path : fromHere(path);
   return { path: absolute, database: join(absolute, 'reeve.db'), runs: join(absolute, 'runs') };
+}
+
+function fromHere(path: string): string {
+  try {
+    return resolve(path);
+  } catch (error) {
+    throw new ReeveError(
+      'state_directory',
+      `${path} leads nowhere: the directory this was called in is gone.`,
+      {
+        hint: 'Give REEVE_HOME as an absolute path.',
+        cause: error,
+      },
+    );
+  }
 }
 
 export function homeFrom(environment: Environment): Home {

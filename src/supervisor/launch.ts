@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
@@ -87,6 +87,12 @@ function checkedRequest(request: LaunchRequest): Order {
       hint: 'Put it behind --, as in: reeve run -- claude',
     });
   }
+  if ([...request.argv, request.cwd ?? ''].some((word) => word.includes('\0'))) {
+    throw new ReeveError('usage', 'A command or directory cannot contain a NUL character.');
+  }
+  if (request.graceMs !== undefined && !(request.graceMs >= 0)) {
+    throw new ReeveError('usage', 'The grace must be a number of milliseconds that is not negative.');
+  }
   const refusal = request.session === undefined ? null : refuseSessionName(request.session);
   if (refusal !== null) {
     throw new ReeveError(
@@ -97,7 +103,7 @@ function checkedRequest(request: LaunchRequest): Order {
       },
     );
   }
-  const cwd = resolve(request.cwd ?? process.cwd());
+  const cwd = directoryOf(request.cwd);
   if (!isDirectory(cwd)) {
     throw new ReeveError('bad_directory', `${cwd} is not a directory that can be entered.`, {
       hint: 'Give one that exists with --cwd.',
@@ -199,6 +205,18 @@ async function freeName(context: Context, order: Order): Promise<string> {
 function newId(kind: 'r' | 's'): string {
   const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789';
   return `${kind}-${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
+}
+
+function directoryOf(path: string | undefined): string {
+  if (path !== undefined && isAbsolute(path)) return path;
+  try {
+    return resolve(path ?? process.cwd());
+  } catch (error) {
+    throw new ReeveError('bad_directory', 'The directory that this command was called in is gone.', {
+      hint: 'Go to one that exists, or give one with --cwd.',
+      cause: error,
+    });
+  }
 }
 
 function isDirectory(path: string): boolean {

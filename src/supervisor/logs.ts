@@ -5,7 +5,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Context } from './context.ts';
 import { reconcileRun } from './reconcile.ts';
-import { resolveSession } from './resolve.ts';
+import { resolveSession, runNamed } from './resolve.ts';
 
 export interface LogsRequest {
   readonly follow?: boolean | undefined;
@@ -27,7 +27,9 @@ export async function* logs(
   reference: string,
   request: LogsRequest = {},
 ): AsyncGenerator<Buffer> {
-  const { session, run } = await resolveSession(context, reference);
+  const found = await resolveSession(context, reference);
+  const { session } = found;
+  const run = await runNamed(context, found, reference);
   if (run.logPath === null) {
     throw new ReeveError(
       'no_log',

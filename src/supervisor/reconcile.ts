@@ -1,4 +1,5 @@
 /** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
+import { statSync } from 'node:fs';
 import { decideReconcile, explainStuck, isMassDeath } from '../lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
@@ -46,7 +47,20 @@ export async function reconcileAll(
 
 function decide(context: Context, run: LiveRun): ReconcileDecision {
   const liveness = probeRun(context, run);
+  if (liveness.is === 'dead' && isAnothers(context, run)) {
+    return {
+      do: 'hold',
+      because: 'it belongs to another user, who alone (or root) can see and end what is left of it',
+    };
+  }
   return decideReconcile(run, liveness, exitOf(context, run, liveness));
+}
+
+/** Another user's processes can neither be seen whole nor be signalled, so nothing about their end can be proven. */
+function isAnothers(context: Context, run: LiveRun): boolean {
+  const user = process.getuid?.() ?? 0;
+  const owner = statSync(runDirectory(context, run.id), { throwIfNoEntry: false })?.uid ?? user;
+  return user !== 0 && owner !== user;
 }
 
 function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidence {

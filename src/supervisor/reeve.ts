@@ -7,7 +7,7 @@ import { list, show } from './list.ts';
 import { logs } from './logs.ts';
 import { reconcileAll } from './reconcile.ts';
 import { remove } from './remove.ts';
-import { resolveSession } from './resolve.ts';
+import { resolveCurrent } from './resolve.ts';
 import { resume } from './resume.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { RetireResult } from './retire.ts';
@@ -57,7 +57,7 @@ export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
 }
 
 async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
-  const { run } = await resolveSession(context, reference);
+  const { run } = await resolveCurrent(context, reference);
   if (run.state === 'ended') return { is: 'ended', run };
   const reason = `${context.actor} retired it`;
   return retireRun(context, run, intentNow({ outcome: 'superseded', actor: context.actor, reason }), graceMs);

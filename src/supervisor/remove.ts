@@ -4,11 +4,11 @@ import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
 import { runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
-import { resolveSession } from './resolve.ts';
+import { resolveCurrent } from './resolve.ts';
 
 /** Forgets an ended session: its record, its events, its logs. Refused while a run of it may be alive. */
 export async function remove(context: Context, reference: string): Promise<Session> {
-  const { session, run } = await resolveSession(context, reference);
+  const { session, run } = await resolveCurrent(context, reference);
   const seen = await reconcileRun(context, run);
   if (seen.liveness === 'unknown') {
     throw new ReeveError(

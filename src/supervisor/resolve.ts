@@ -1,4 +1,5 @@
 import { ReeveError } from '../api/errors.ts';
+import type { Run } from '../lifecycle/run.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 
@@ -29,4 +30,31 @@ export async function resolveSession(context: Context, reference: string): Promi
     );
   }
   return first;
+}
+
+/**
+ * The same for what acts on the current run: an id of an earlier run names a run that is over, and must not reach the
+ * one that came after it.
+ */
+export async function resolveCurrent(context: Context, reference: string): Promise<SessionWithRun> {
+  const found = await resolveSession(context, reference);
+  const named = await runNamed(context, found, reference);
+  if (named.id === found.run.id) return found;
+  const { name } = found.session;
+  throw new ReeveError('fenced', `Run ${named.id} of ${name} is over; its current run is ${found.run.id}.`, {
+    hint: `Nothing was changed. To act on the current run, name the session: ${name}`,
+    details: { run: named.id, current: found.run.id },
+  });
+}
+
+/** The run that a run's id, or its beginning, stands for; the current one for a name or a session's id. */
+export async function runNamed(
+  context: Context,
+  { session, run }: SessionWithRun,
+  reference: string,
+): Promise<Run> {
+  if (reference === session.name || session.id.startsWith(reference) || run.id.startsWith(reference))
+    return run;
+  const runs = await context.store.runsOf(session.id);
+  return runs.findLast(({ id }) => id.startsWith(reference)) ?? run;
 }

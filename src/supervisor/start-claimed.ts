@@ -50,6 +50,7 @@ export async function startClaimed(
 ): Promise<StartResult> {
   const { session, run } = claimed;
   const containment = chooseContainment(run.id, atMost(context));
+  const group = run.mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own';
   let keeper: Keeper;
   try {
     createRunDirectory(runDirectory(context, run.id));
@@ -58,7 +59,7 @@ export async function startClaimed(
       runDirectory: runDirectory(context, run.id),
       sessionName: session.name,
       mode: run.mode,
-      group: run.mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own',
+      group,
       output: run.logPath === null ? foregroundOutput : { log: run.logPath },
       containment,
       environment: keeperEnvironment(context.environment, context.home.path),
@@ -82,7 +83,7 @@ export async function startClaimed(
   await checkpoint('launch.started');
   keeper.letGo({ argv: run.argv, cwd: run.cwd, environment: harnessEnvironment(context, claimed, token) });
   await checkpoint('launch.released');
-  return afterRelease(context, claimed, keeper, token);
+  return afterRelease(context, claimed, keeper, { token, group });
 }
 
 async function recordKeeper(
@@ -115,7 +116,7 @@ async function afterRelease(
   context: Context,
   claimed: SessionWithRun,
   keeper: Keeper,
-  token: string,
+  { token, group }: { token: string; group: 'own' | 'shared' },
 ): Promise<StartResult> {
   const report = await Promise.race([keeper.report, sleep(REPORT_LIMIT_MS, 'late' as const, { ref: false })]);
   if (report === 'late') {
@@ -132,9 +133,7 @@ async function afterRelease(
   const { session, run } = claimed;
   if (report.is === 'executing') {
     const harness = readStarted(runDirectory(context, run.id), run.id, context.table);
-    // Refused when the run has already ended: a quick end is never overwritten by a late "it runs".
-    if (harness !== null) await context.store.step(run.id, { kind: 'executing', harness });
-    const latest = (await context.store.run(run.id)) ?? run;
+    const latest = await recordHarness(context, run, harness);
     const over = () => keeper.exited.then(() => endOf(context, run));
     return {
       is: 'started',
@@ -143,16 +142,31 @@ async function afterRelease(
       token,
       over,
       release: keeper.release,
-      ...forwarding(context, harness),
+      ...forwarding(context, harness, group),
     };
   }
   await keeper.exited;
   return { is: 'never_started', session, run: await endOf(context, run) };
 }
 
+/**
+ * Refused when the run has already ended: a quick end is never overwritten by a late "it runs". A store that fails now
+ * changes nothing about the run, which executes; whoever looks next finds the harness's own record.
+ */
+async function recordHarness(context: Context, run: Run, harness: ProcessIdentity | null): Promise<Run> {
+  try {
+    if (harness !== null) await context.store.step(run.id, { kind: 'executing', harness });
+    return (await context.store.run(run.id)) ?? run;
+  } catch {
+    return run;
+  }
+}
+
+/** What shares the terminal's group gets Ctrl-C from the terminal; what leads a group of its own, only from here. */
 function forwarding(
   context: Context,
   harness: ProcessIdentity | null,
+  group: 'own' | 'shared',
 ): Pick<Started, 'forward' | 'forwardEarly'> {
   const send = (signal: NodeJS.Signals) => {
     if (harness !== null) signalProven(context.table, harness, signal);
@@ -160,7 +174,8 @@ function forwarding(
   return {
     forwardEarly: send,
     forward: (signal) => {
-      const comesFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && isInTerminalForeground();
+      const isOfTerminal = signal === 'SIGINT' || signal === 'SIGQUIT';
+      const comesFromTerminal = group === 'shared' && isOfTerminal && isInTerminalForeground();
       if (!comesFromTerminal) send(signal);
     },
   };

@@ -1,11 +1,12 @@
 /** A person ends a session's run. The outcome is `stopped`, and it stays stopped. */
 import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
+import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './finalise.ts';
 import { reconcileRun } from './reconcile.ts';
-import { resolveSession } from './resolve.ts';
+import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
 
 export interface StopResult extends SessionWithRun {
@@ -14,7 +15,7 @@ export interface StopResult extends SessionWithRun {
 }
 
 export async function stop(context: Context, reference: string, graceMs: number): Promise<StopResult> {
-  const { session, run } = await resolveSession(context, reference);
+  const { session, run } = await resolveCurrent(context, reference);
   if (run.state === 'ended') return { session, run, wasLive: false };
   const reason = `${context.actor} stopped it`;
   const result = await retireRun(
@@ -51,7 +52,7 @@ export async function stop(context: Context, reference: string, graceMs: number)
  * the run is provably alive or can be ended properly.
  */
 export async function assumeGone(context: Context, reference: string): Promise<StopResult> {
-  const { session, run } = await resolveSession(context, reference);
+  const { session, run } = await resolveCurrent(context, reference);
   const seen = await reconcileRun(context, run);
   if (seen.run.state === 'ended') return { session, run: seen.run, wasLive: false };
   if (seen.liveness === 'alive') {
@@ -60,6 +61,17 @@ export async function assumeGone(context: Context, reference: string): Promise<S
       `Run ${run.id} of ${session.name} is alive, so it cannot be assumed gone.`,
       {
         hint: `End it with \`reeve kill ${session.name}\`.`,
+      },
+    );
+  }
+  const visible = runTree(context.table, seen.run).find();
+  if (visible.length > 0) {
+    throw new ReeveError(
+      'survivors',
+      `${session.name} cannot be assumed gone: ${describeMembers(visible)} can be seen.`,
+      {
+        hint: 'Look at these processes first.',
+        details: { survivors: visible },
       },
     );
   }

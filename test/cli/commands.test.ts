@@ -291,6 +291,18 @@ describe('bad input', () => {
     expect(result.stderr.trim().split('\n').length).toBeLessThanOrEqual(2);
   });
 
+  it('a call from a directory that is gone gives one sentence', async () => {
+    mkdirSync(sandbox.path('gone'));
+    const script = `rmdir ../gone; exec ${process.execPath} ${CLI} run -- true`;
+    const result = spawnSync('sh', ['-c', script], {
+      cwd: sandbox.path('gone'),
+      env: sandbox.env,
+      encoding: 'utf8',
+    });
+    expect(result.status).toBe(2);
+    expect(result.stderr).toMatch(/^reeve: The directory/);
+  });
+
   it('as JSON is an error with a stable code', async () => {
     const result = await sandbox.reeve(['run', '--json', '--no-such-flag', '--', 'true']);
     expect(result.code).toBe(2);

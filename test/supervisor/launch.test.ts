@@ -179,6 +179,24 @@ it('a keeper that does not answer does not keep its launcher waiting for ever', 
   expect(isAlive(worker)).toBe(false);
 });
 
+it('a store that fails after the harness was let go neither hangs the launcher nor hides that it runs', async () => {
+  const go = sandbox.path('go');
+  const launching = finished(
+    sandbox.start(['run', '--detach', '-s', 'a', '--', ...WORKER], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `launch.executing=wait:${go}` },
+    }),
+  );
+  await eventually('the launcher is held', () => existsSync(`${go}.reached`));
+  const database = new DatabaseSync(join(sandbox.home, 'reeve.db'));
+  database.exec(`create trigger refuse before update on runs begin select raise(abort, 'staged'); end`);
+  writeFileSync(go, '');
+  expect((await launching).code).toBe(0);
+  database.exec('drop trigger refuse');
+  database.close();
+  const worker = await sandbox.pidFrom('worker');
+  expect((await sandbox.show('a')).run).toMatchObject({ pid: worker.pid, liveness: 'alive' });
+});
+
 it('of fifty starts at once one wins, and each other is told who owns the session', async () => {
   const starts = Array.from({ length: 50 }, () =>
     sandbox.reeve(['run', '--detach', '-s', 'same', '--', 'sh', '-c', 'echo $$ >> workers; exec sleep 60']),

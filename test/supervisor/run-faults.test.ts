@@ -277,6 +277,45 @@ describe.each(['cgroup', 'subreaper'])(
   },
 );
 
+it('a nested run is asked to end before it is killed, and its own end is on record', async () => {
+  const inner = `trap "echo asked > asked; exit 0" TERM; echo $$ > inner; while :; do sleep 0.05; done`;
+  const outer = `${process.execPath} ${CLI} run --detach -s inner -- sh -c '${inner}'; while [ ! -e inner ]; do sleep 0.01; done`;
+  expect((await sandbox.reeve(['run', '-s', 'outer', '--', 'sh', '-c', outer])).code).toBe(0);
+  expect(existsSync(sandbox.path('asked'))).toBe(true);
+  const run = await ended('inner');
+  expect(run.outcome).not.toBe('never_started');
+  expect(isExecuting(Number(readFileSync(sandbox.path('inner'), 'utf8')))).toBe(false);
+});
+
+it('a harness that leaves thousands of children is finalised by its keeper', async () => {
+  const script =
+    'for (1 .. 3000) { my $c = fork; last unless defined $c; if (!$c) { sleep 60; exit } } exit 0';
+  const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'perl', '-e', script]);
+  await eventually('the keeper is done', () => !isExecuting(run.keeperPid ?? 0), 40_000);
+  expect((await ended('a')).outcome).toBe('completed');
+});
+
+it('another user’s dead run is unknown, whatever can be seen of it', async () => {
+  const { keeper, harness } = await launch('a', 'sleep', '60');
+  signalSeen(keeper, 'SIGKILL');
+  await eventually('both are dead', () => !isAlive(keeper) && !isAlive(harness));
+  // The store is handed to nobody; the run's directory stays root's.
+  spawnSync('chown', ['nobody', sandbox.root, sandbox.home, join(sandbox.home, 'runs')]);
+  for (const file of ['reeve.db', 'reeve.db-wal', 'reeve.db-shm'])
+    spawnSync('chown', ['nobody', join(sandbox.home, file)]);
+  const looked = spawnSync(
+    'setpriv',
+    ['--reuid', '65534', '--clear-groups', process.execPath, CLI, 'show', '--json', 'a'],
+    {
+      env: sandbox.env,
+      cwd: '/',
+      encoding: 'utf8',
+    },
+  );
+  expect(JSON.parse(looked.stdout)).toMatchObject({ status: 'unknown', run: { state: 'running' } });
+  expect((await ended('a')).outcome).toBe('lost');
+});
+
 describe('a harness on record', () => {
   it('that wiped its environment is ended with its run when its keeper is killed, marks or not', async () => {
     sandbox.env['REEVE_CONTAINMENT'] = 'marks';

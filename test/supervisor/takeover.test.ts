@@ -298,6 +298,41 @@ it('a superseded foreground run says so calmly and gives its own exit code', asy
   expect(result.stderr).toContain('superseded');
 });
 
+describe('the id of an earlier run', () => {
+  it('reaches its log, but never the run that came after it', async () => {
+    const { run: first } = await launch('a', 'sh', '-c', 'echo first; exec sleep 60');
+    await eventually('it has written', async () => (await sandbox.reeve(['logs', 'a'])).stdout === 'first\n');
+    const { run } = await sandbox.json<SessionView>(TAKE_OVER);
+    for (const verb of ['stop', 'kill', 'rm']) {
+      const { error } = await sandbox.json<{ error: { code: string; details: unknown } }>(
+        [verb, first.id],
+        5,
+      );
+      expect(error).toMatchObject({ code: 'fenced', details: { run: first.id, current: run.id } });
+    }
+    expect((await sandbox.show('a')).status).toBe('working');
+    expect((await sandbox.reeve(['logs', first.id])).stdout).toBe('first\n');
+    await sandbox.json(['stop', run.id]);
+  });
+});
+
+it('a stop that finds the session taken over by another says so, with exit code 4', async () => {
+  await launch('a', 'sleep', '60');
+  const go = sandbox.path('go');
+  const stopping = finished(
+    sandbox.start(['stop', '--json', 'a'], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `retire.ended=wait:${go}` },
+    }),
+  );
+  await eventually('it has ended the run', () => existsSync(`${go}.reached`));
+  const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'sleep', '60']);
+  writeFileSync(go, '');
+  const result = await stopping;
+  expect(result.code).toBe(4);
+  expect(result.stderr).toContain(run.id);
+  expect(JSON.parse(result.stdout)).toMatchObject({ wasLive: true, run: { epoch: 1, outcome: 'stopped' } });
+});
+
 describe('a write', () => {
   it('of a superseded run is fenced: exit 5, the current run named, nothing changed', async () => {
     const { run } = await launch('a', 'sh', '-c', 'echo "$REEVE_TOKEN" > token; exec sleep 60');

@@ -1,6 +1,6 @@
 /** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
 import { openReeve } from '../../supervisor/reeve.ts';
-import { print } from '../output.ts';
+import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
 export interface EndOptions extends OutputOptions {
@@ -21,8 +21,13 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
       : `${session.name}: nothing to stop; run ${run.id} had already ended as ${outcome}.`;
     const isOnWord = options.assumeGone === true && wasLive;
     const said = isOnWord ? `${session.name}: run ${run.id} is recorded as lost, on your word.` : text;
-    print(options, options.json === true ? { ...(await reeve.show(session.id)), wasLive } : null, said);
-    return 0;
+    const now = await reeve.show(session.id);
+    const ended = now.runs.find(({ id }) => id === run.id) ?? now.run;
+    print(options, { ...now, run: ended, wasLive }, said);
+    if (now.run.id === run.id || now.run.state === 'ended') return 0;
+    // Somebody was faster: what was to be stopped has a successor, and the session goes on.
+    say(`${session.name} has another owner by now: run ${now.run.id}.`);
+    return 4;
   } finally {
     await reeve.close();
   }

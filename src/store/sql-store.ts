@@ -17,7 +17,15 @@ import {
   sessionWithRunOf,
 } from './rows.ts';
 import type { Sql, SqlDriver } from './sql.ts';
-import type { ClaimRequest, ClaimResult, FenceResult, SessionWithRun, Store, StoredEvent } from './store.ts';
+import type {
+  ClaimRequest,
+  ClaimResult,
+  FenceResult,
+  SessionWithRun,
+  Store,
+  StoredEvent,
+  Overview,
+} from './store.ts';
 
 /** More candidates than this help nobody to choose. */
 const MAX_CANDIDATES = 10;
@@ -39,8 +47,7 @@ export function createStore(driver: SqlDriver): Store {
     sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,
     find: (reference) => driver.read((sql) => find(sql, reference)),
     live: () => sessions(driver, `where r.state <> 'ended' order by r.claimed_at, r.id`),
-    recentlyEnded: (limit) =>
-      sessions(driver, `where r.state = 'ended' order by r.ended_at desc limit ?`, [limit]),
+    overview: (limit) => overview(driver, limit),
     runsOf: (sessionId) =>
       driver.read(async (sql) =>
         (await sql.all(`${SELECT_RUN} where session_id = ? order by epoch`, [sessionId])).map(runOf),
@@ -284,6 +291,27 @@ function sessions(driver: SqlDriver, where: string, values: readonly (string | n
   return driver.read(async (sql) =>
     (await sql.all(`${SELECT_SESSION_WITH_RUN} ${where}`, values)).map(sessionWithRunOf),
   );
+}
+
+/** One statement, so one instant: a session that ends or begins meanwhile is in exactly one of the two. */
+async function overview(driver: SqlDriver, endedLimit: number): Promise<Overview> {
+  const rows = await driver.read((sql) =>
+    sql.all(
+      `${SELECT_SESSION_WITH_RUN} where r.state <> 'ended'
+       union all
+       select * from (${SELECT_SESSION_WITH_RUN} where r.state = 'ended' order by r.ended_at desc limit ?) as latest`,
+      [endedLimit],
+    ),
+  );
+  const all = rows.map(sessionWithRunOf);
+  return {
+    live: all
+      .filter(({ run }) => run.state !== 'ended')
+      .toSorted((a, b) => a.run.claimedAtMs - b.run.claimedAtMs || a.run.id.localeCompare(b.run.id)),
+    ended: all
+      .filter(({ run }) => run.state === 'ended')
+      .toSorted((a, b) => (b.run.ending?.endedAtMs ?? 0) - (a.run.ending?.endedAtMs ?? 0)),
+  };
 }
 
 async function find(sql: Sql, reference: string): Promise<{ matches: readonly SessionWithRun[] }> {

@@ -48,6 +48,11 @@ interface Found {
   readonly matches: readonly SessionWithRun[];
 }
 
+export interface Overview {
+  readonly live: readonly SessionWithRun[];
+  readonly ended: readonly SessionWithRun[];
+}
+
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   readonly place: string;
@@ -63,8 +68,8 @@ export interface Store {
   /** By name, or else by session or run id, or else by a prefix of one; at most a handful of matches. */
   find(reference: string): Promise<Found>;
   live(): Promise<readonly SessionWithRun[]>;
-  /** The latest first. */
-  recentlyEnded(limit: number): Promise<readonly SessionWithRun[]>;
+  /** At one instant: all live sessions, and so many of those that ended, the latest first. */
+  overview(endedLimit: number): Promise<Overview>;
   runsOf(sessionId: string): Promise<readonly Run[]>;
   eventsOf(sessionId: string): Promise<readonly StoredEvent[]>;
   /** False when a run of it is live. */

@@ -11,19 +11,17 @@ export type Range = 'live' | 'recent' | 'all';
 
 /** Live ones first, then the ended, latest first. */
 export async function list(context: Context, range: Range): Promise<readonly SessionView[]> {
-  const candidates = await context.store.live();
-  const seen = await reconcileAll(context, candidates);
-  const live = candidates.flatMap(({ session }, index) => {
+  const limit = { live: 0, recent: RECENT_SESSIONS, all: Number.MAX_SAFE_INTEGER }[range];
+  const { live, ended } = await context.store.overview(limit);
+  const seen = await reconcileAll(context, live);
+  const views = live.flatMap(({ session }, index) => {
     const reconciled = seen[index];
-    return reconciled === undefined || reconciled.run.state === 'ended'
-      ? []
-      : [viewSession(session, reconciled)];
+    return reconciled === undefined ? [] : [viewSession(session, reconciled)];
   });
-  if (range === 'live') return live;
-  const limit = range === 'all' ? Number.MAX_SAFE_INTEGER : RECENT_SESSIONS;
-  const ended = await context.store.recentlyEnded(limit);
   return [
-    ...live,
+    ...views.filter(({ run }) => run.state !== 'ended'),
+    // Ended by this very look: the latest of all.
+    ...(range === 'live' ? [] : views.filter(({ run }) => run.state === 'ended')),
     ...ended.map(({ session, run }) => viewSession(session, { run, liveness: 'dead', because: null })),
   ];
 }

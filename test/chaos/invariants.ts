@@ -102,7 +102,8 @@ export async function settled(world: World): Promise<string[]> {
 }
 
 export async function allRuns(world: World): Promise<Run[]> {
-  const sessions = [...(await world.store.live()), ...(await world.store.recentlyEnded(10_000))];
+  const { live, ended } = await world.store.overview(10_000);
+  const sessions = [...live, ...ended];
   const runs: Run[] = [];
   for (const id of new Set(sessions.map(({ session }) => session.id)))
     runs.push(...(await world.store.runsOf(id)));

@@ -314,7 +314,7 @@ function describeLooking(): void {
     }
     await won(one, claimOf('again'));
     const namesOf = async (limit: number) =>
-      (await two.recentlyEnded(limit)).map(({ session, run }) => [session.name, run.ending?.endedAtMs]);
+      (await two.overview(limit)).ended.map(({ session, run }) => [session.name, run.ending?.endedAtMs]);
     expect(await namesOf(2)).toStrictEqual([
       ['third', 3_000],
       ['second', 2_000],

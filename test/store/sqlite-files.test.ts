@@ -84,7 +84,7 @@ describe('many processes at once', () => {
 
     const store = await openStore({ sqlite: path });
     expect((await store.live()).map(({ session }) => session.name)).toStrictEqual(['shared']);
-    const ended = await store.recentlyEnded(10_000);
+    const { ended } = await store.overview(10_000);
     expect(ended).toHaveLength(processes * sessions);
     for (const { session } of ended) {
       const kinds = (await store.eventsOf(session.id)).map(({ kind }) => kind);
@@ -202,7 +202,7 @@ async function expectUntouched(code: string): Promise<void> {
     try {
       await expect(store.live()).rejects.toMatchObject({ code });
       await expect(store.claim(claimOf('another'))).rejects.toMatchObject({ code });
-      await store.recentlyEnded(10_000);
+      await store.overview(10_000);
     } finally {
       await store.close();
     }

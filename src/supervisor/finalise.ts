@@ -10,9 +10,8 @@ import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
-import { readStarted } from '../process/run-directory.ts';
 import type { Context } from './context.ts';
-import { runDirectory } from './liveness.ts';
+import { recordedHarness } from './liveness.ts';
 
 /** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
 export const SWEEP_GRACE_MS = 2_000;
@@ -51,7 +50,7 @@ export async function finaliseRun(
 /** A launcher that died right after letting go left the harness's identity only on disk. */
 function withRecordedHarness(context: Context, run: LiveRun): LiveRun {
   if (run.harness !== null) return run;
-  return { ...run, harness: readStarted(runDirectory(context, run.id), run.id, context.table) };
+  return { ...run, harness: recordedHarness(context, run.id) };
 }
 
 export async function noteSurvivors(

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Liveness, ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { probe } from '../process/liveness.ts';
+import { readStarted } from '../process/run-directory.ts';
 import { runTree } from '../process/run-tree.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
@@ -13,6 +14,11 @@ function ownerOf(run: LiveRun): ProcessIdentity {
 
 export function probeRun(context: Context, run: LiveRun): Liveness {
   return probe(context.table, ownerOf(run));
+}
+
+/** The harness as it recorded itself on disk, before anybody could put it into the store. */
+export function recordedHarness(context: Context, runId: string): ProcessIdentity | null {
+  return readStarted(runDirectory(context, runId), runId, context.table);
 }
 
 export function runDirectory(context: Context, runId: string): string {

@@ -7,11 +7,11 @@ import type { Liveness } from '../lifecycle/process-identity.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { probe } from '../process/liveness.ts';
-import { readExit, readStarted } from '../process/run-directory.ts';
+import { readExit } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
-import { probeRun, runDirectory } from './liveness.ts';
+import { probeRun, recordedHarness, runDirectory } from './liveness.ts';
 
 export interface Reconciled {
   readonly run: Run;
@@ -111,7 +111,7 @@ async function holdInMassDeath(context: Context, run: LiveRun): Promise<Reconcil
 /** A launcher that died right after letting go left the harness's identity only on disk. */
 async function withHarness(context: Context, run: LiveRun): Promise<Run> {
   if (run.state === 'claimed' || run.harness !== null) return run;
-  const harness = readStarted(runDirectory(context, run.id), run.id, context.table);
+  const harness = recordedHarness(context, run.id);
   if (harness === null) return run;
   const result = await context.store.step(run.id, { kind: 'executing', harness });
   return result.taken ? result.run : run;

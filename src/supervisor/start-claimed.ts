@@ -13,13 +13,13 @@ import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
 import { spawnKeeper } from '../process/keeper.ts';
 import type { Keeper } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
-import { createRunDirectory, readStarted } from '../process/run-directory.ts';
+import { createRunDirectory } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { isInTerminalForeground } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
-import { runDirectory } from './liveness.ts';
+import { recordedHarness, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 
 /** A keeper answers within milliseconds, unless it was stopped or the file system of the command hangs. */
@@ -132,7 +132,7 @@ async function afterRelease(
   await checkpoint('launch.executing');
   const { session, run } = claimed;
   if (report.is === 'executing') {
-    const harness = readStarted(runDirectory(context, run.id), run.id, context.table);
+    const harness = recordedHarness(context, run.id);
     const latest = await recordHarness(context, run, harness);
     const over = () => keeper.exited.then(() => endOf(context, run));
     return {

@@ -279,6 +279,8 @@ describe('stop', () => {
           7,
         );
         expect(error.code).toBe('unproven');
+        const assumed = await sandbox.json<{ error: { code: string } }>(['kill', '--assume-gone', 'a'], 7);
+        expect(assumed.error.code).toBe('survivors');
         thaw();
         const after = await sandbox.show('a');
         expect(after.run).toMatchObject({ id: run.id, outcome: 'failed', signal: 'SIGTERM' });

@@ -21,7 +21,7 @@ export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
     host: hostIdentity(ask),
     read: (pid) => readProcess(ask, pid),
     all: () => readAll(ask),
-    startedWith: (assignment) => parseMarked(ask('ps', ['-axwwE', '-o', 'pid=,command=']), assignment),
+    startedWith: (assignment) => findMarked(ask, assignment),
   };
 }
 
@@ -47,12 +47,29 @@ function parseFacts(output: string): readonly ProcessFact[] {
   });
 }
 
-/** `ps -E` puts the environment behind the arguments; the mark is a word of its own there. */
-function parseMarked(output: string, assignment: string): readonly number[] {
-  return output.split('\n').flatMap((line) => {
-    const match = /^\s*(\d+)\s+(.*)$/.exec(line);
-    return match !== null && match[2]?.split(' ').includes(assignment) ? [Number(match[1])] : [];
+/**
+ * `ps -E` puts the environment behind the arguments, and nothing between them: only what a second look without it does
+ * not show is environment, or a person's `grep REEVE_RUN=…` would pass for a member of the run. macOS shows nobody the
+ * environment of its own programs (/bin/zsh, /bin/sleep): of these the mark tells nothing, descent and group must.
+ */
+function findMarked(ask: Ask, assignment: string): readonly number[] {
+  const commands = parseCommands(ask('ps', ['-axww', '-o', 'pid=,command=']));
+  const extended = parseCommands(ask('ps', ['-axwwE', '-o', 'pid=,command=']));
+  return [...extended].flatMap(([pid, text]) => {
+    const command = commands.get(pid);
+    // Another program meanwhile, or new: not proven, and found in other ways or by the next look.
+    if (command === undefined || !text.startsWith(`${command} `)) return [];
+    return text.slice(command.length).split(' ').includes(assignment) ? [pid] : [];
   });
+}
+
+function parseCommands(output: string): ReadonlyMap<number, string> {
+  return new Map(
+    output.split('\n').flatMap((line) => {
+      const match = /^\s*(\d+)\s+(.*)$/.exec(line);
+      return match === null ? [] : [[Number(match[1]), match[2]?.trimEnd() ?? ''] as const];
+    }),
+  );
 }
 
 /** There is always a process to list: an answer without one is a table that could not be read. */

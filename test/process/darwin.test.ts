@@ -35,6 +35,7 @@ function mac(answers: Readonly<Record<string, string | (() => string)>> = {}): P
     if (told !== undefined) return typeof told === 'string' ? told : told();
     if (command === LIST) return FACTS;
     if (command === 'ps -axwwE -o pid=,command=') return recorded('ps-environments');
+    if (command === 'ps -axww -o pid=,command=') return recorded('ps-commands');
     if (command === 'ioreg -rd1 -c IOPlatformExpertDevice') return recorded('ioreg-platform');
     if (command === 'sysctl -n kern.bootsessionuuid') return recorded('sysctl-boot');
     const pid = /^ps -ww -p (\d+) -o /.exec(command)?.[1];
@@ -228,7 +229,7 @@ describe('a process of a Mac', () => {
     expect(probe(table, identify(table, 71241))).toMatchObject({ is: 'dead', proof: 'zombie' });
   });
 
-  it('is found by the whole mark in its environment', () => {
+  it('is found by the whole mark in its environment, and not by one among its arguments', () => {
     expect(mac().startedWith('REEVE_RUN=0198f3a2-run')).toEqual([71235, 71240]);
   });
 });

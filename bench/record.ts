@@ -17,6 +17,7 @@ export function claimRequest(name: string): ClaimRequest {
     sessionId: `s-${name}`,
     sessionName: name,
     mustBeNew: false,
+    nativeId: null,
     harness: 'command',
     cwd: '/home/someone/projects/something',
     argv: ['claude', '--print', 'Look at the failing test and say why it fails.'],

@@ -15,6 +15,7 @@
  *
  * Every step is decided here, and carried out by the store as one conditional write together with its event.
  */
+import type { Activity, Native } from './harness-fact.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
 /** Outcomes a person, a successor or an automatic part can ask for. */
@@ -28,7 +29,8 @@ export type Containment =
   | { readonly by: 'subreaper' }
   | { readonly by: 'marks' };
 
-export type RunMode = 'foreground' | 'detached';
+/** Where it runs: in the caller's terminal, on its own with a log, in a pane of tmux; or it was running already. */
+export type RunMode = 'foreground' | 'detached' | 'tmux' | 'adopted';
 
 export interface Intent {
   readonly outcome: IntendedOutcome;
@@ -63,6 +65,10 @@ interface RunFacts {
   readonly claimedAtMs: number;
   readonly intent: Intent | null;
   readonly harness: ProcessIdentity | null;
+  /** The conversation it serves; null for a plain command, and until the harness has said which. */
+  readonly native: Native | null;
+  /** What the harness said last of what it does; null when it says nothing. */
+  readonly activity: Activity | null;
 }
 
 export interface ClaimedRun extends RunFacts {

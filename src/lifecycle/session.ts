@@ -7,6 +7,8 @@ export interface Session {
   readonly argv: readonly string[];
   readonly epoch: number;
   readonly createdAtMs: number;
+  /** The conversation in the harness's own words, as its latest run serves it; null where there is none, or none yet. */
+  readonly nativeId: string | null;
 }
 
 /** Long enough for any readable name, short enough for a table and for a file name with a suffix. */

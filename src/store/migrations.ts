@@ -81,6 +81,20 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
     'create index events_of_session on events (session_id, seq)',
     ...extra,
   ],
+  ({ bigInteger, keyedByText }) => [
+    'alter table sessions add column native_id text',
+    'alter table runs add column native text',
+    'alter table runs add column activity text',
+    // Two sessions never serve one conversation, as the database enforces it.
+    `create table native_sessions (
+      harness text not null,
+      native_id text not null,
+      session_id text not null references sessions (id),
+      bound_at ${bigInteger} not null,
+      primary key (harness, native_id)
+    )${keyedByText}`,
+    'create index native_of_session on native_sessions (session_id)',
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

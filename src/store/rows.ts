@@ -23,6 +23,8 @@ const RUN_COLUMNS = [
   'containment',
   'started_at',
   'ending',
+  'native',
+  'activity',
 ] as const;
 
 export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
@@ -30,7 +32,7 @@ export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
 /** A session's columns carry the prefix s_, its run's none. */
 export const SELECT_SESSION_WITH_RUN = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')},
   s.id as s_id, s.name as s_name, s.harness as s_harness, s.cwd as s_cwd, s.argv as s_argv, s.epoch as s_epoch,
-  s.created_at as s_created_at
+  s.created_at as s_created_at, s.native_id as s_native_id
   from sessions s join runs r on r.session_id = s.id and r.id = s.current_run_id`;
 
 export function runOf(row: Row): Run {
@@ -54,6 +56,8 @@ export function runOf(row: Row): Run {
     containment: json(row['containment']),
     startedAtMs: row['started_at'] ?? null,
     ending: json(row['ending']),
+    native: json(row['native']),
+    activity: json(row['activity']),
   } as Run;
 }
 
@@ -66,6 +70,7 @@ export function sessionWithRunOf(row: Row): SessionWithRun {
     argv: json(row['s_argv']) as readonly string[], // Written by the claim as an array of strings.
     epoch: Number(row['s_epoch']),
     createdAtMs: Number(row['s_created_at']),
+    nativeId: row['s_native_id'] === null ? null : text(row, 's_native_id'),
   };
   return { session, run: runOf(row) };
 }
@@ -95,6 +100,8 @@ export function changedColumns(run: Run): Readonly<Record<string, SqlValue>> {
     ending: jsonOrNull(ending),
     outcome: ending?.outcome ?? null,
     ended_at: ending?.endedAtMs ?? null,
+    native: jsonOrNull(run.native),
+    activity: jsonOrNull(run.activity),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
 } from './rows.ts';
+import { bindNative, observe } from './observe.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type {
   ClaimRequest,
@@ -42,6 +43,20 @@ export function createStore(driver: SqlDriver): Store {
     claim: (request) => inTransaction(driver, (sql, op) => claim(sql, op, request)),
     step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
     heartbeat: (runId, token) => inTransaction(driver, (sql, op) => heartbeat(sql, op, runId, token)),
+    observe: (runId, fact, source) =>
+      inTransaction(driver, (sql, op) =>
+        observe(
+          sql,
+          op,
+          { run: readRun, session: sessionOf, addEvent: insertEvent },
+          { runId, fact, source },
+        ),
+      ),
+    sessionByNative: async (harness, nativeId) => {
+      const where =
+        'where s.id = (select session_id from native_sessions where harness = ? and native_id = ?)';
+      return (await sessions(driver, where, [harness, nativeId]))[0] ?? null;
+    },
     note: (event, once) => inTransaction(driver, (sql, op) => note(sql, op, event, once)),
     run: (runId) => driver.read((sql) => readRun(sql, runId)),
     sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,
@@ -84,11 +99,24 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
 
   const claimed = claimedFrom(request, earlier?.session ?? null, atMs);
   const { session, run } = claimed;
+  const holder = await bindRequested(sql, request, session.id, atMs);
+  if (holder !== null) {
+    if (earlier === null) await sql.run('delete from sessions where id = ?', [session.id]);
+    return { won: false, because: 'native_taken', ...(await sessionOf(sql, holder)) };
+  }
   await insertRun(sql, run);
   if (earlier !== null) {
     await sql.run(
-      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ? where id = ?',
-      [session.epoch, run.id, session.cwd, JSON.stringify(session.argv), session.harness, session.id],
+      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ?, native_id = ? where id = ?',
+      [
+        session.epoch,
+        run.id,
+        session.cwd,
+        JSON.stringify(session.argv),
+        session.harness,
+        session.nativeId,
+        session.id,
+      ],
     );
   }
   await insertEvent(sql, op, atMs, {
@@ -117,10 +145,16 @@ async function insertOrLockSession(
   throw new Error(`Session ${request.sessionName} was removed again and again while it was being claimed.`);
 }
 
+/** The session that already has the conversation asked for, if that is another one. */
+async function bindRequested(sql: Sql, request: ClaimRequest, sessionId: string, atMs: number) {
+  const { harness, nativeId } = request;
+  return nativeId === null ? null : bindNative(sql, { harness, nativeId, sessionId, atMs });
+}
+
 function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
   return sql.run(
-    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at)
-     values (?, ?, ?, ?, ?, 1, ?, ?) on conflict (name) do nothing`,
+    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at, native_id)
+     values (?, ?, ?, ?, ?, 1, ?, ?, ?) on conflict (name) do nothing`,
     [
       request.sessionId,
       request.sessionName,
@@ -129,6 +163,7 @@ function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<n
       JSON.stringify(request.argv),
       request.runId,
       atMs,
+      request.nativeId,
     ],
   );
 }
@@ -139,7 +174,7 @@ function claimedFrom(
   earlier: Session | null,
   atMs: number,
 ): { session: Session; run: ClaimedRun } {
-  const { harness, cwd, argv, mode, actor, launcher, tokenHash, logPath } = request;
+  const { harness, cwd, argv, mode, actor, launcher, tokenHash, logPath, nativeId } = request;
   const epoch = (earlier?.epoch ?? 0) + 1;
   const session: Session = {
     id: earlier?.id ?? request.sessionId,
@@ -149,6 +184,7 @@ function claimedFrom(
     argv,
     epoch,
     createdAtMs: earlier?.createdAtMs ?? atMs,
+    nativeId,
   };
   const run: ClaimedRun = {
     id: request.runId,
@@ -169,14 +205,16 @@ function claimedFrom(
     containment: null,
     startedAtMs: null,
     ending: null,
+    native: nativeId === null ? null : { is: 'asked', id: nativeId },
+    activity: null,
   };
   return { session, run };
 }
 
 async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
   await sql.run(
-    `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at, native)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       run.id,
       run.sessionId,
@@ -190,6 +228,7 @@ async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
       run.tokenHash,
       run.logPath,
       run.claimedAtMs,
+      run.native === null ? null : JSON.stringify(run.native),
     ],
   );
 }
@@ -262,7 +301,7 @@ async function removeSession(sql: Sql, op: string, sessionId: string, actor: str
   if (locked === undefined) return true;
   const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
   if (live.length > 0) return false;
-  for (const table of ['events', 'runs'] as const) {
+  for (const table of ['events', 'runs', 'native_sessions'] as const) {
     await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
   }
   await sql.run('delete from sessions where id = ?', [sessionId]);
@@ -317,10 +356,15 @@ async function overview(driver: SqlDriver, endedLimit: number): Promise<Overview
 async function find(sql: Sql, reference: string): Promise<{ matches: readonly SessionWithRun[] }> {
   const attempts: [where: string, values: readonly (string | number)[]][] = [
     ['s.name = ?', [reference]],
-    ['s.id = ? or s.id in (select session_id from runs where id = ?)', [reference, reference]],
     [
-      'substr(s.id, 1, ?) = ? or s.id in (select session_id from runs where substr(id, 1, ?) = ?)',
-      [reference.length, reference, reference.length, reference],
+      `s.id = ? or s.id in (select session_id from runs where id = ?)
+       or s.id in (select session_id from native_sessions where native_id = ?)`,
+      [reference, reference, reference],
+    ],
+    [
+      `substr(s.id, 1, ?) = ? or s.id in (select session_id from runs where substr(id, 1, ?) = ?)
+       or s.id in (select session_id from native_sessions where substr(native_id, 1, ?) = ?)`,
+      [1, 2, 3].flatMap(() => [reference.length, reference]),
     ],
   ];
   for (const [where, values] of attempts) {

@@ -1,4 +1,5 @@
 /** What Reeve remembers. Each method is one unit of work; a write that lost its race says so and changes nothing. */
+import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -22,13 +23,15 @@ export interface ClaimRequest {
   readonly launcher: ProcessIdentity;
   readonly tokenHash: string;
   readonly logPath: string | null;
+  /** The conversation that is resumed, or whose id was chosen for the harness; null when the harness will tell. */
+  readonly nativeId: string | null;
   /** A name that must not exist yet: set for proposed names, so that they never join somebody's session. */
   readonly mustBeNew: boolean;
 }
 
 export type ClaimResult =
   | ({ readonly won: true } & SessionWithRun)
-  | ({ readonly won: false; readonly because: 'owned' | 'name_taken' } & SessionWithRun);
+  | ({ readonly won: false; readonly because: 'owned' | 'name_taken' | 'native_taken' } & SessionWithRun);
 
 export interface StoredEvent {
   readonly seq: number;
@@ -43,6 +46,13 @@ export interface StoredEvent {
 export type FenceResult =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly because: string; readonly current: Run | null };
+
+/** What became of something that a harness said. */
+export type ObserveResult =
+  | { readonly is: 'accepted'; readonly run: Run }
+  /** It was taken before: two readers saw it, or one died before it could forget it. */
+  | { readonly is: 'seen' }
+  | { readonly is: 'fenced'; readonly because: string };
 
 interface Found {
   readonly matches: readonly SessionWithRun[];
@@ -61,11 +71,18 @@ export interface Store {
   step(runId: string, step: Step): Promise<StepResult>;
   /** Accepts a write of the run that holds the token, only while it is its session's current, living run. */
   heartbeat(runId: string, token: string): Promise<FenceResult>;
+  /**
+   * Takes what a harness said of itself, decided by `takeFact` on the run as it is now. `source` names the message: the
+   * same one is taken once.
+   */
+  observe(runId: string, fact: HarnessFact, source: string): Promise<ObserveResult>;
+  /** The session to which a conversation is bound. */
+  sessionByNative(harness: string, nativeId: string): Promise<SessionWithRun | null>;
   /** Adds to the log what changed no state. With `once`, an event of this kind is kept at most once a run. */
   note(event: Omit<StoredEvent, 'seq' | 'atMs'>, once: 'once' | 'always'): Promise<void>;
   run(runId: string): Promise<Run | null>;
   sessionByName(name: string): Promise<SessionWithRun | null>;
-  /** By name, or else by session or run id, or else by a prefix of one; at most a handful of matches. */
+  /** By name, or else by session, run or native id, or else by a prefix of one; at most a handful of matches. */
   find(reference: string): Promise<Found>;
   live(): Promise<readonly SessionWithRun[]>;
   /** At one instant: all live sessions, and so many of those that ended, the latest first. */

@@ -187,6 +187,7 @@ async function claim(context: Context, order: Order): Promise<{ result: ClaimRes
     actor: context.actor,
     launcher: identify(context.table, process.pid),
     tokenHash: hashToken(token),
+    nativeId: null,
     logPath: order.mode === 'detached' ? logPathIn(runDirectory(context, runId)) : null,
   });
   if (result.won) await checkpoint('launch.claimed');

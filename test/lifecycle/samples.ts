@@ -63,6 +63,8 @@ export const CLAIMED: ClaimedRun = {
   claimedAtMs: 1_000,
   intent: null,
   harness: null,
+  native: null,
+  activity: null,
   state: 'claimed',
   keeper: null,
   containment: null,

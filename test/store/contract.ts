@@ -47,6 +47,7 @@ function describeClaim(): void {
       argv: request.argv,
       epoch: 1,
       createdAtMs: claimedAtMs,
+      nativeId: null,
     };
     const run: ClaimedRun = {
       id: request.runId,
@@ -63,6 +64,8 @@ function describeClaim(): void {
       claimedAtMs,
       intent: null,
       harness: null,
+      native: null,
+      activity: null,
       keeper: null,
       containment: null,
       startedAtMs: null,

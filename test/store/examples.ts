@@ -25,6 +25,7 @@ export function claimOf(sessionName: string, changes: Partial<ClaimRequest> = {}
     tokenHash: hashToken(TOKEN),
     logPath: '/home/ada/log',
     mustBeNew: false,
+    nativeId: null,
     ...changes,
   };
 }

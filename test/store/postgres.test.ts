@@ -8,6 +8,7 @@ import type { PostgresServer } from '../support/postgres.ts';
 import { describeStoreContract } from './contract.ts';
 import type { Database } from './engine.ts';
 import { describeStoreFence } from './fence.ts';
+import { describeStoreNative } from './native.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
 import { describeStoreRaces } from './races.ts';
 
@@ -20,6 +21,7 @@ afterAll(() => server.stop());
 const engine = { name: 'postgres', createDatabase } as const;
 describeStoreContract(engine);
 describeStoreFence(engine);
+describeStoreNative(engine);
 describeStoreRaces(engine);
 describeGeneratedHistories(engine);
 

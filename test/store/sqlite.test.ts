@@ -8,12 +8,14 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { describeStoreContract } from './contract.ts';
 import type { Database } from './engine.ts';
 import { describeStoreFence } from './fence.ts';
+import { describeStoreNative } from './native.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
 import { describeStoreRaces } from './races.ts';
 
 const engine = { name: 'sqlite', createDatabase } as const;
 describeStoreContract(engine);
 describeStoreFence(engine);
+describeStoreNative(engine);
 describeStoreRaces(engine);
 describeGeneratedHistories(engine);
 

@@ -10,7 +10,9 @@ rmSync('dist', { recursive: true, force: true });
 // Programs as CommonJS: Node loads that, and built-in modules from it, several times faster, and they start often.
 await bundle({ reeve: 'src/cli/main.ts', finaliser: 'src/finaliser/main.ts' }, 'cjs', 'cjs');
 await bundle({ index: 'src/index.ts' }, 'esm', 'js');
-copyFileSync('src/process/keeper.pl', 'dist/keeper.pl');
+for (const program of ['process/keeper.pl', 'hook/hook.sh', 'hook/opencode-plugin.mjs']) {
+  copyFileSync(`src/${program}`, `dist/${program.split('/')[1]}`);
+}
 chmodSync('dist/reeve.cjs', 0o755);
 execFileSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
 
@@ -19,6 +21,8 @@ async function bundle(input, format, ending) {
     input,
     platform: 'node',
     external: ['@photostructure/sqlite', 'pg-native'],
+    // jsonc-parser's main file loads its parts by names that a bundler cannot see.
+    resolve: { mainFields: ['module', 'main'] },
   });
   await bundled.write({
     dir: 'dist',

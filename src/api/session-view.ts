@@ -28,7 +28,15 @@ export interface SessionView {
   readonly harness: string;
   readonly cwd: string;
   readonly argv: readonly string[];
+  /** The conversation in the harness's own words; null for a plain command, and until the harness has said it. */
+  readonly nativeId: string | null;
   readonly status: Status;
+  /** On what the status of a living session rests; null when its harness says nothing. */
+  readonly activity: {
+    readonly since: string;
+    readonly evidence: string;
+    readonly waitingFor: string | null;
+  } | null;
   readonly epoch: number;
   readonly run: RunView;
 }

@@ -32,6 +32,13 @@ const START_FLAGS = [
     says: 'when the session has a live owner: refuse (default), attach or retire',
   },
   { name: 'force', says: 'the same as --on-live retire' },
+  { name: 'unmanaged', says: 'with --on-live retire: also end a process of it that Reeve did not start' },
+  {
+    name: 'harness',
+    value: 'NAME',
+    choices: ['claude', 'codex', 'gemini', 'opencode', 'code', 'command'],
+    says: 'what the program is (default: told by its name)',
+  },
   {
     name: 'grace',
     value: 'SECONDS',
@@ -71,10 +78,12 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'resume',
     group: 'Starting',
-    says: 'start the next epoch of a known session',
-    arguments: [SESSION],
+    says: 'go on with a session, or with a conversation that a harness has on file',
+    arguments: [
+      { name: 'session', says: 'a name, an id, a harness’s own id, or a unique beginning of an id' },
+    ],
     takesCommand: true,
-    flags: START_FLAGS,
+    flags: [{ name: 'prompt', short: 'p', value: 'TEXT', says: 'what to tell the harness' }, ...START_FLAGS],
     execute: async ({ words: [session = ''], command, flags }) =>
       (await run()).resume(session, command, flags),
   },

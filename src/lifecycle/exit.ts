@@ -1,6 +1,7 @@
 /**
  * What the keeper left behind about the end of its harness, and what outcome follows from it.
  */
+import type { Native } from './harness-fact.ts';
 import type { Intent, Outcome } from './run.ts';
 
 export type ExitEvidence =
@@ -33,14 +34,18 @@ export interface OutcomeDecision {
  * Precedence: what never executed never started; an intent decides the exit that follows it, but not one that was
  * there before it; then the exit itself; and where the exit is not known, the run is lost, which is not a failure.
  */
-export function decideOutcome(intent: Intent | null, exit: ExitEvidence): OutcomeDecision {
+export function decideOutcome(
+  intent: Intent | null,
+  exit: ExitEvidence,
+  native: Native | null = null,
+): OutcomeDecision {
   switch (exit.kind) {
     case 'not_started':
       return { outcome: 'never_started', reason: exit.reason, exitCode: null, signal: null };
     case 'exited':
       return intent !== null && !wasBefore(exit, intent)
         ? { outcome: intent.outcome, reason: intent.reason, exitCode: exit.code, signal: exit.signal }
-        : { ...ownOutcome(exit), exitCode: exit.code, signal: exit.signal };
+        : { ...ownOutcome(exit, native), exitCode: exit.code, signal: exit.signal };
     case 'none':
     case 'unreadable':
       return {
@@ -60,8 +65,18 @@ function wasBefore(exit: Extract<ExitEvidence, { kind: 'exited' }>, intent: Inte
   return exit.uptimeMs !== null && exit.uptimeMs + UPTIME_STEP_MS < intent.uptimeMs;
 }
 
-function ownOutcome(exit: Extract<ExitEvidence, { kind: 'exited' }>): { outcome: Outcome; reason: string } {
+function ownOutcome(
+  exit: Extract<ExitEvidence, { kind: 'exited' }>,
+  native: Native | null,
+): { outcome: Outcome; reason: string } {
   if (exit.signal !== null) return { outcome: 'failed', reason: signalReason(exit.signal, exit.oomKills) };
+  // Asked to go on with one conversation it began another, and called that a success: what was asked for did not happen.
+  if (exit.code === 0 && native?.is === 'mismatch') {
+    return {
+      outcome: 'failed',
+      reason: `it was asked for conversation ${native.id} and began ${native.got} instead`,
+    };
+  }
   if (exit.code === 0) return { outcome: 'completed', reason: 'it exited with code 0' };
   return { outcome: 'failed', reason: `it exited with code ${exit.code}` };
 }

@@ -30,6 +30,8 @@ export interface Activity {
 
 export type FactKind =
   | { readonly kind: 'session.began' }
+  /** The same, told by something that says nothing of what it does: its files, or what it holds open. */
+  | { readonly kind: 'session.identified' }
   | { readonly kind: 'turn.started'; readonly promptDigest: string | null }
   | { readonly kind: 'input.needed'; readonly waitingFor: string }
   /** Something that a harness only does while it works: it used a tool. */
@@ -80,7 +82,7 @@ function nativeAfter(native: Native | null, fact: HarnessFact, nativeId: string)
     return { is: 'bound', id: nativeId };
   }
   if (native?.is === 'mismatch') return native.got === nativeId ? native : 'foreign';
-  if (fact.kind !== 'session.began') return 'foreign';
+  if (fact.kind !== 'session.began' && fact.kind !== 'session.identified') return 'foreign';
   if (native === null) return { is: 'bound', id: nativeId };
   if (!fact.isFromHarness) return 'foreign';
   return native.is === 'asked'
@@ -99,6 +101,7 @@ function activityAfter(before: Activity | null, fact: HarnessFact): Activity | n
 
 const ACTIVITY_OF: Readonly<Record<FactKind['kind'], Activity['is'] | null>> = {
   'session.began': 'idle',
+  'session.identified': null,
   'turn.started': 'working',
   'input.needed': 'needs-input',
   'work.continued': 'working',
@@ -114,6 +117,6 @@ function eventOf(run: Run, fact: HarnessFact, native: Native, activity: Activity
   }
   const isNoted = fact.kind === 'work.continued' || fact.kind === 'input.needed';
   if (isNoted && activity === run.activity) return null;
-  const { atMs: _at, isFromHarness: _from, ...said } = fact;
+  const { isFromHarness: _from, ...said } = fact;
   return { kind: `harness.${fact.kind}`, data: { ...said, nativeId } };
 }

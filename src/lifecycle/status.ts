@@ -1,3 +1,4 @@
+import type { Activity } from './harness-fact.ts';
 import type { Liveness } from './process-identity.ts';
 import type { Outcome, Run } from './run.ts';
 
@@ -25,7 +26,13 @@ const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
 };
 
 /** Status is derived, never stored. A live run that was not proven alive is `unknown`: a dead one is not yet ended. */
-export function deriveStatus(run: Run, liveness: Liveness['is'], doubt: string | null): Status {
+export function deriveStatus(
+  run: Run,
+  liveness: Liveness['is'],
+  doubt: string | null,
+  activity: Activity | null = run.activity,
+): Status {
   if (run.state === 'ended') return STATUS_OF_OUTCOME[run.ending.outcome];
-  return liveness === 'alive' && doubt === null ? 'working' : 'unknown';
+  // A command that says nothing of what it does works for as long as it lives.
+  return liveness === 'alive' && doubt === null ? (activity?.is ?? 'working') : 'unknown';
 }

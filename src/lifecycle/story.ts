@@ -17,7 +17,13 @@ export interface Sentence {
 }
 
 export function tellStory(events: readonly StoryEvent[]): readonly Sentence[] {
-  return events.map((event) => ({ atMs: event.atMs, runId: event.runId, text: sentenceOf(event) }));
+  return events.map((event) => ({ atMs: happenedAtMs(event), runId: event.runId, text: sentenceOf(event) }));
+}
+
+/** What a harness reported happened before somebody came to read it. */
+function happenedAtMs({ kind, atMs, data }: StoryEvent): number {
+  const { atMs: reportedAtMs } = data;
+  return kind.startsWith('harness.') && typeof reportedAtMs === 'number' ? reportedAtMs : atMs;
 }
 
 // The data of each kind is written by the code that writes the event; the casts name its type.
@@ -40,6 +46,31 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
       return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.`;
+    case 'harness.session.began':
+    case 'harness.session.identified':
+      return `It serves conversation ${say('nativeId')} (${say('evidence')}).`;
+    case 'harness.turn.started':
+      return `A turn started (${say('evidence')}).`;
+    case 'harness.input.needed':
+      return `It waits for a person: ${say('waitingFor')} (${say('evidence')}).`;
+    case 'harness.work.continued':
+      return `It went on working (${say('evidence')}).`;
+    case 'harness.turn.ended':
+      return `The turn ended (${say('evidence')}).`;
+    case 'harness.session.ended':
+      return `The harness closed its session: ${say('reason')} (${say('evidence')}).`;
+    case 'native.mismatch':
+      return `Asked for conversation ${say('asked')}, the harness began ${say('got')}; that was not bound to the session.`;
+    case 'native.taken':
+      return `The harness went on with conversation ${say('nativeId')}, which belongs to session ${say('owner')}; it was not bound.`;
+    case 'hook.fenced':
+      return `A report (${say('what')}) to run ${runId} was refused: ${say('because')}.`;
+    case 'outsider.ended':
+      return `${actor} ended pid ${say('pid')}, which served the same conversation and was not started by Reeve: ${commandOf(data['argv'])}.`;
+    case 'message.delivered':
+      return `${actor} sent it a message of ${say('characters')} characters, and it took it.`;
+    case 'message.undelivered':
+      return `${actor} sent it a message of ${say('characters')} characters; that it took it was not seen.`;
     default:
       return `${actor}: ${kind}.`;
   }

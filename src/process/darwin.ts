@@ -3,7 +3,13 @@
  * is reused within its own second cannot be told apart; macOS hands out pids in order, which makes that improbable.
  */
 import { execFileSync } from 'node:child_process';
-import type { HostIdentity, ProcessFact, ProcessReading, ProcessTable } from './process-table.ts';
+import type {
+  HostIdentity,
+  ProcessDetails,
+  ProcessFact,
+  ProcessReading,
+  ProcessTable,
+} from './process-table.ts';
 
 /**
  * Runs a program and returns what it printed; throws when it failed, with `status`, `stdout` and `stderr` as
@@ -22,6 +28,8 @@ export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
     read: (pid) => readProcess(ask, pid),
     all: () => readAll(ask),
     startedWith: (assignment) => findMarked(ask, assignment),
+    details: (pid) => detailsOf(ask, pid),
+    startedAtMs: ({ startTime }) => startedAtMs(startTime),
   };
 }
 
@@ -70,6 +78,35 @@ function parseCommands(output: string): ReadonlyMap<number, string> {
       return match === null ? [] : [[Number(match[1]), match[2]?.trimEnd() ?? ''] as const];
     }),
   );
+}
+
+/** `ps` joins the words of a command with blanks, so a word with a blank in it falls apart: enough for ids and flags. */
+function detailsOf(ask: Ask, pid: number): ProcessDetails | null {
+  const say = (...args: readonly string[]) => {
+    try {
+      return ask('ps', ['-ww', ...args, '-p', String(pid), '-o', 'command=']).trim();
+    } catch {
+      return '';
+    }
+  };
+  const command = say();
+  if (command === '') return null;
+  const environment = () =>
+    say('-E')
+      .slice(command.length)
+      .split(' ')
+      .flatMap((word) => (/^\w+=/.test(word) ? [word.split(/=(.*)/s, 2) as [string, string]] : []));
+  return {
+    argv: command.split(' '),
+    cwd: () => null,
+    environment: () => Object.fromEntries(environment()),
+    openFiles: () => [],
+  };
+}
+
+function startedAtMs(startTime: string): number | null {
+  const atMs = Date.parse(`${startTime} UTC`);
+  return Number.isNaN(atMs) ? null : atMs;
 }
 
 /** There is always a process to list: an answer without one is a table that could not be read. */

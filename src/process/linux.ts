@@ -2,13 +2,21 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { ReeveError } from '../api/errors.ts';
-import type { HostIdentity, ProcessFact, ProcessReading, ProcessTable } from './process-table.ts';
+import type {
+  HostIdentity,
+  ProcessDetails,
+  ProcessFact,
+  ProcessReading,
+  ProcessTable,
+} from './process-table.ts';
 
 export function createLinuxProcessTable(root = '/proc'): ProcessTable {
   return {
     host: hostIdentity(root),
     read: (pid) => readProcess(root, pid),
     all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
+    details: (pid) => detailsOf(root, pid),
+    startedAtMs: ({ startTime }) => startedAtMs(root, startTime),
     startedWith: (assignment) => pids(root).filter((pid) => hasInEnvironment(root, pid, assignment)),
   };
 }
@@ -68,6 +76,48 @@ function factOf(reading: ProcessReading): ProcessFact[] {
 
 function pids(root: string): number[] {
   return readdirSync(root).map(Number).filter(Number.isInteger);
+}
+
+function detailsOf(root: string, pid: number): ProcessDetails | null {
+  const place = `${root}/${pid}`;
+  try {
+    const argv = readFileSync(`${place}/cmdline`, 'utf8').split('\0').slice(0, -1);
+    return {
+      argv,
+      cwd: () => linkIfThere(`${place}/cwd`)[0] ?? null,
+      environment: () => Object.fromEntries(environmentOf(place)),
+      openFiles: () => openFilesOf(place),
+    };
+  } catch {
+    return null;
+  }
+}
+
+function environmentOf(place: string): [string, string][] {
+  try {
+    return readFileSync(`${place}/environ`, 'utf8')
+      .split('\0')
+      .flatMap((entry) => {
+        const at = entry.indexOf('=');
+        return at > 0 ? [[entry.slice(0, at), entry.slice(at + 1)]] : [];
+      });
+  } catch {
+    return [];
+  }
+}
+
+function openFilesOf(place: string): string[] {
+  try {
+    return readdirSync(`${place}/fd`).flatMap((number) => linkIfThere(`${place}/fd/${number}`));
+  } catch {
+    return [];
+  }
+}
+
+/** Start times are counted in hundredths of a second since boot, whatever the kernel's own clock rate. */
+function startedAtMs(root: string, startTime: string): number | null {
+  const boot = /^btime (\d+)$/m.exec(readFileSync(`${root}/stat`, 'latin1'))?.[1];
+  return boot === undefined ? null : Number(boot) * 1000 + Number(startTime) * 10;
 }
 
 function hasInEnvironment(root: string, pid: number, assignment: string): boolean {

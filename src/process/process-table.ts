@@ -27,6 +27,14 @@ export interface HostIdentity {
   readonly pidNamespace: string;
 }
 
+/** What a closer look at one process shows; each part is read when it is asked for, and empty when it cannot be read. */
+export interface ProcessDetails {
+  readonly argv: readonly string[];
+  cwd(): string | null;
+  environment(): Readonly<Record<string, string>>;
+  openFiles(): readonly string[];
+}
+
 export interface ProcessTable {
   readonly host: HostIdentity;
   read(pid: number): ProcessReading;
@@ -34,6 +42,10 @@ export interface ProcessTable {
   all(): readonly ProcessFact[];
   /** The processes, of those that can be seen, that were started with this exact `NAME=value` in their environment. */
   startedWith(assignment: string): readonly number[];
+  /** Null when it is gone, or not to be looked at by this user. */
+  details(pid: number): ProcessDetails | null;
+  /** When a process started, by the wall clock as it is now; null where that cannot be told. */
+  startedAtMs(fact: ProcessFact): number | null;
 }
 
 /** Throws when the process is not there: only a process that can be proven may be put on record. */

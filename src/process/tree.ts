@@ -94,7 +94,7 @@ function signsOfKeeper(
  * A snapshot is not taken in one instant: a parent's pid may have been reused between two reads. A child is never
  * older than its parent, so a younger "parent" is a stranger.
  */
-function descendantsOf(
+export function descendantsOf(
   root: Pick<ProcessFact, 'pid' | 'startTime'>,
   facts: readonly ProcessFact[],
 ): ProcessFact[] {

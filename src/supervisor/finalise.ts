@@ -12,6 +12,7 @@ import { runTree } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import { recordedHarness } from './liveness.ts';
+import { takeReports } from './reports.ts';
 
 /** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
 export const SWEEP_GRACE_MS = 2_000;
@@ -81,10 +82,12 @@ async function writeEnding(
   order: FinaliseOrder,
   report: EndReport,
 ): Promise<EndedRun> {
-  const latest = await context.store.run(run.id);
-  if (latest === null) throw new Error(`Run ${run.id} is not in the store.`);
-  if (latest.state === 'ended') return latest;
-  const decision = decideOutcome(latest.intent, order.exit);
+  const stored = await context.store.run(run.id);
+  if (stored === null) throw new Error(`Run ${run.id} is not in the store.`);
+  if (stored.state === 'ended') return stored;
+  // The last that its harness said; afterwards it would be fenced.
+  const latest = await takeReports(context, stored);
+  const decision = decideOutcome(latest.intent, order.exit, latest.native);
   const isIntended = decision.outcome === latest.intent?.outcome;
   const result = await context.store.step(run.id, {
     kind: 'end',

@@ -11,13 +11,18 @@ import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { planStart } from '../lifecycle/takeover.ts';
 import type { OnLive } from '../lifecycle/takeover.ts';
+import type { HarnessName } from '../harness/adapter.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { identify } from '../process/process-table.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
+import type { LiveHarness } from './discovery.ts';
+import { prepareExecution, readHarness } from './harness-launch.ts';
+import type { HarnessLaunch } from './harness-launch.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
+import { dealWithOutsiders, noteOutsider } from './outsiders.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { startClaimed } from './start-claimed.ts';
@@ -28,6 +33,10 @@ export const DEFAULT_GRACE_MS = 10_000;
 
 export interface LaunchRequest {
   readonly argv: readonly string[];
+  /** Recognised by the name of the program when it is not given. */
+  readonly harness?: HarnessName | undefined;
+  /** With `retire`: also end a process of the same conversation that Reeve did not start. */
+  readonly unmanaged?: boolean | undefined;
   /** A readable new name is chosen when none is given. */
   readonly session?: string | undefined;
   readonly cwd?: string | undefined;
@@ -47,24 +56,35 @@ export type LaunchResult =
   | ({ readonly is: 'attached' } & Owner)
   | ({ readonly is: 'refused'; readonly code: 'live_owner' | 'inside_own_run' } & Owner)
   | ({ readonly is: 'unproven'; readonly because: string } & Owner)
+  /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
+  | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
   | ({ readonly is: 'never_started'; readonly replaced: EndedRun | null } & SessionWithRun);
 
 /** Each round somebody else was faster; so many in a row mean a fight that this caller should not go on with. */
 const MAX_ROUNDS = 100;
 
 export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
-  const order = checkedRequest(request);
-  const output = order.foregroundOutput ?? 'inherit';
+  const order = await checkedRequest(context, request);
   let replaced: EndedRun | null = null;
+  const ended: LiveHarness[] = [];
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    const existing = order.session === undefined ? null : await context.store.sessionByName(order.session);
+    const existing = await sessionFor(context, order);
     const step = await dealWithOwner(context, existing, order);
     if (step.is === 'retired') replaced = step.run;
     else if (step.is !== 'free') return step;
+    const outsider = await dealWithOutsiders(context, order);
+    if (outsider.is === 'unmanaged') return outsider;
+    ended.push(...outsider.ended);
 
-    const claimed = await claim(context, order);
+    const claimed = await claim(context, order, existing?.session.name ?? order.session);
     if (claimed.result.won) {
-      const started = await startClaimed(context, claimed.result, claimed.token, output);
+      for (const each of ended) await noteOutsider(context, claimed.result.run, each);
+      const started = await startClaimed(context, claimed.result, {
+        token: claimed.token,
+        foregroundOutput: order.foregroundOutput ?? 'inherit',
+        prepare: (directory) =>
+          prepareExecution(context, order.launch, { id: claimed.runId, cwd: order.cwd }, directory),
+      });
       return { ...started, replaced };
     }
   }
@@ -78,9 +98,28 @@ interface Order extends LaunchRequest {
   readonly mode: RunMode;
   readonly onLive: OnLive;
   readonly graceMs: number;
+  readonly launch: HarnessLaunch;
 }
 
-function checkedRequest(request: LaunchRequest): Order {
+/** The session that was asked for; or else the one that the conversation belongs to. */
+async function sessionFor(context: Context, order: Order): Promise<SessionWithRun | null> {
+  const { adapter, nativeId, mayExist } = order.launch;
+  const named = order.session === undefined ? null : await context.store.sessionByName(order.session);
+  const bound =
+    nativeId === null || !mayExist ? null : await context.store.sessionByNative(adapter.name, nativeId);
+  if (bound === null || order.session === undefined || bound.session.name === order.session)
+    return bound ?? named;
+  throw new ReeveError(
+    'bound_elsewhere',
+    `Conversation ${nativeId} belongs to session ${bound.session.name}, not to ${order.session}.`,
+    {
+      hint: `Go on with it there: reeve resume ${bound.session.name}`,
+      details: { nativeId, session: bound.session.name },
+    },
+  );
+}
+
+async function checkedRequest(context: Context, request: LaunchRequest): Promise<Order> {
   const [program] = request.argv;
   if (program === undefined || program === '') {
     throw new ReeveError('usage', 'No command was given.', {
@@ -111,6 +150,7 @@ function checkedRequest(request: LaunchRequest): Order {
   }
   return {
     ...request,
+    launch: await readHarness(context, { argv: request.argv, harness: request.harness, cwd }),
     cwd,
     mode: request.mode ?? 'detached',
     onLive: request.onLive ?? 'refuse',
@@ -121,7 +161,7 @@ function checkedRequest(request: LaunchRequest): Order {
 type OwnerStep =
   | { readonly is: 'free' }
   | { readonly is: 'retired'; readonly run: EndedRun }
-  | Exclude<LaunchResult, { is: 'started' | 'never_started' }>;
+  | Exclude<LaunchResult, { is: 'started' | 'never_started' | 'unmanaged' }>;
 
 async function dealWithOwner(
   context: Context,
@@ -172,32 +212,38 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
   }
 }
 
-async function claim(context: Context, order: Order): Promise<{ result: ClaimResult; token: string }> {
+async function claim(
+  context: Context,
+  order: Order,
+  name: string | undefined,
+): Promise<{ result: ClaimResult; runId: string; token: string }> {
   const runId = newId('r');
   const token = randomBytes(24).toString('base64url');
   const result = await context.store.claim({
     runId,
     sessionId: newId('s'),
-    sessionName: order.session ?? (await freeName(context, order)),
-    mustBeNew: order.session === undefined,
-    harness: 'command',
+    sessionName: name ?? (await freeName(context, order)),
+    mustBeNew: name === undefined,
+    harness: order.launch.adapter.name,
     cwd: order.cwd,
-    argv: order.argv,
+    argv: order.launch.argv,
     mode: order.mode,
     actor: context.actor,
     launcher: identify(context.table, process.pid),
     tokenHash: hashToken(token),
-    nativeId: null,
-    logPath: order.mode === 'detached' ? logPathIn(runDirectory(context, runId)) : null,
+    nativeId: order.launch.nativeId,
+    logPath: order.mode !== 'foreground' ? logPathIn(runDirectory(context, runId)) : null,
   });
   if (result.won) await checkpoint('launch.claimed');
-  return { result, token };
+  return { result, runId, token };
 }
 
 /** Free now; whether it still is when it is claimed, the claim decides. */
 async function freeName(context: Context, order: Order): Promise<string> {
   for (let number = 1; ; number += 1) {
-    const name = proposeSessionName(order.cwd, order.argv[0] ?? '', number);
+    const { adapter, argv } = order.launch;
+    const program = adapter.name === 'command' ? (argv[0] ?? '') : adapter.name;
+    const name = proposeSessionName(order.cwd, program, number);
     if ((await context.store.sessionByName(name)) === null) return name;
   }
 }

@@ -1,6 +1,8 @@
 import type { RunView, SessionView } from '../api/session-view.ts';
+import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { reconcileAll, reconcileRun } from './reconcile.ts';
+import { takeLateReports, takeReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
 import { viewRun, viewSession } from './view.ts';
 
@@ -13,11 +15,17 @@ export type Range = 'live' | 'recent' | 'all';
 export async function list(context: Context, range: Range): Promise<readonly SessionView[]> {
   const limit = { live: 0, recent: RECENT_SESSIONS, all: Number.MAX_SAFE_INTEGER }[range];
   const { live, ended } = await context.store.overview(limit);
+  await takeLateReports(context);
   const seen = await reconcileAll(context, live);
-  const views = live.flatMap(({ session }, index) => {
-    const reconciled = seen[index];
-    return reconciled === undefined ? [] : [viewSession(session, reconciled)];
-  });
+  const looks = await Promise.all(
+    live.map(async ({ session }, index) => {
+      const reconciled = seen[index];
+      return reconciled === undefined ? null : lookAt(context, session, reconciled);
+    }),
+  );
+  const views = looks.flatMap((look) =>
+    look === null ? [] : [viewSession(look.session, look.seen, look.activity)],
+  );
   return [
     ...views.filter(({ run }) => run.state !== 'ended'),
     // Ended by this very look: the latest of all.
@@ -34,11 +42,16 @@ export interface SessionDetail extends SessionView {
 }
 
 export async function show(context: Context, reference: string): Promise<SessionDetail> {
-  const { session, run } = await resolveSession(context, reference);
-  const seen = await reconcileRun(context, run);
+  const found = await resolveSession(context, reference);
+  await takeLateReports(context);
+  const { session, seen, activity } = await lookAt(
+    context,
+    found.session,
+    await reconcileRun(context, await takeReports(context, found.run)),
+  );
   const runs = await context.store.runsOf(session.id);
   return {
-    ...viewSession(session, seen),
+    ...viewSession(session, seen, activity),
     runs: runs.map((each) =>
       each.id === seen.run.id ? viewRun(seen.run, seen.liveness) : viewRun(each, 'dead'),
     ),

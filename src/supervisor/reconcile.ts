@@ -12,6 +12,7 @@ import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { probeRun, recordedHarness, runDirectory } from './liveness.ts';
+import { takeReports } from './reports.ts';
 
 export interface Reconciled {
   readonly run: Run;
@@ -73,7 +74,7 @@ function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidenc
 async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {
   switch (decision.do) {
     case 'nothing':
-      return seenAlive(context, await withHarness(context, run));
+      return seenAlive(context, await takeReports(context, await withHarness(context, run)));
     case 'hold':
       return { run, liveness: 'unknown', because: decision.because };
     case 'finalise': {

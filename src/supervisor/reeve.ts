@@ -15,6 +15,8 @@ import { assumeGone, stop } from './stop.ts';
 import { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 
+export type { HarnessName } from '../harness/adapter.ts';
+
 type Bound<F> = F extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result
   : never;

@@ -1,3 +1,8 @@
+/** The next epoch of a known session, or the first one of a conversation that only its harness knows so far. */
+import { ReeveError } from '../api/errors.ts';
+import type { Conversation, HarnessName } from '../harness/adapter.ts';
+import { adapterNamed, allAdapters, harnessOf } from '../harness/adapters.ts';
+import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
 import { launch } from './launch.ts';
 import type { LaunchRequest, LaunchResult } from './launch.ts';
@@ -6,19 +11,114 @@ import { resolveSession } from './resolve.ts';
 /** Without a command or a directory, those of the session's latest run. */
 export type ResumeRequest = Omit<LaunchRequest, 'session' | 'argv'> & {
   readonly argv?: readonly string[] | undefined;
+  /** What to tell the harness. */
+  readonly prompt?: string | undefined;
 };
 
-/** The next epoch of a known session. */
 export async function resume(
   context: Context,
   reference: string,
   request: ResumeRequest,
 ): Promise<LaunchResult> {
+  const known = await context.store.find(reference);
+  if (known.matches.length === 0) {
+    const conversation = await conversationNamed(context, reference, request.harness);
+    if (conversation !== null) return resumeConversation(context, conversation, request);
+  }
   const { session } = await resolveSession(context, reference);
   return launch(context, {
     ...request,
     session: session.name,
-    argv: request.argv ?? session.argv,
+    argv: await commandFor(session, request),
+    harness: request.harness ?? harnessNamed(session.harness, request.argv),
     cwd: request.cwd ?? session.cwd,
   });
+}
+
+/** A command that was given is for the program it names; without one the session's own goes on. */
+function harnessNamed(name: string, given: readonly string[] | undefined): HarnessName {
+  // Written by a claim, so one of the names, or that of a newer Reeve, which is treated as a command.
+  return given === undefined ? (name as HarnessName) : harnessOf(given);
+}
+
+async function commandFor(session: Session, { argv, prompt }: ResumeRequest): Promise<readonly string[]> {
+  const adapter = await adapterNamed(session.harness);
+  const { nativeId } = session;
+  const canResume = adapter.name !== 'command' && nativeId !== null;
+  if (prompt !== undefined && (!canResume || argv !== undefined)) {
+    throw new ReeveError('usage', `A prompt cannot be given to ${session.name} in this way.`, {
+      hint: 'Prompts are for sessions of a known harness; for others give the whole command behind --.',
+    });
+  }
+  if (!canResume) return argv ?? session.argv;
+  if (argv === undefined) return adapter.resumeArgv(session.argv, nativeId, prompt ?? null);
+  const isNew = harnessOf(argv) === adapter.name && adapter.readInvocation(argv).asked.is === 'new';
+  return isNew ? adapter.withResume(argv, nativeId) : argv;
+}
+
+interface Found extends Conversation {
+  readonly harness: HarnessName;
+}
+
+/** The shortest beginning of an id by which anybody would name a conversation. */
+const MIN_REFERENCE_LENGTH = 6;
+
+async function conversationNamed(
+  context: Context,
+  reference: string,
+  harness: HarnessName | undefined,
+): Promise<Found | null> {
+  if (reference.length < MIN_REFERENCE_LENGTH || !/^[\w-]+$/.test(reference)) return null;
+  const adapters = (await allAdapters()).filter(({ name }) => harness === undefined || harness === name);
+  const place = { environment: context.environment, cwd: process.cwd() };
+  const found = adapters.flatMap((adapter) =>
+    adapter.findConversations(place, reference).map((each) => ({ ...each, harness: adapter.name })),
+  );
+  const exact = found.filter(({ nativeId }) => nativeId === reference);
+  const matches = exact.length > 0 ? exact : found;
+  const distinct = new Map(matches.map((each) => [`${each.harness} ${each.nativeId}`, each]));
+  if (distinct.size <= 1) return matches[0] ?? null;
+  throw new ReeveError(
+    'ambiguous',
+    `${reference} fits several conversations: ${[...distinct.keys()].join(', ')}.`,
+    {
+      hint: 'Give more of the id, or say which with --harness.',
+      details: {
+        candidates: [...distinct.values()].map(({ harness: name, nativeId, cwd }) => ({
+          harness: name,
+          nativeId,
+          cwd,
+        })),
+      },
+    },
+  );
+}
+
+async function resumeConversation(
+  context: Context,
+  { harness, nativeId, cwd }: Found,
+  request: ResumeRequest,
+): Promise<LaunchResult> {
+  const adapter = await adapterNamed(harness);
+  const given = request.argv;
+  const argv =
+    given === undefined
+      ? resumeCommand(adapter, nativeId, request.prompt)
+      : adapter.readInvocation(given).asked.is === 'new'
+        ? adapter.withResume(given, nativeId)
+        : given;
+  return launch(context, { ...request, argv, harness, cwd: request.cwd ?? cwd ?? undefined });
+}
+
+/** Nothing is known of how it was started: with a prompt it does that and ends, without one it is there to talk to. */
+function resumeCommand(
+  adapter: Awaited<ReturnType<typeof adapterNamed>>,
+  nativeId: string,
+  prompt: string | undefined,
+): readonly string[] {
+  return adapter.resumeArgv(
+    prompt === undefined ? [adapter.name] : adapter.headless,
+    nativeId,
+    prompt ?? null,
+  );
 }

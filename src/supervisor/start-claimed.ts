@@ -19,6 +19,7 @@ import { isInTerminalForeground } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
+import type { Execution } from './harness-launch.ts';
 import { recordedHarness, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 
@@ -42,18 +43,26 @@ export type StartResult =
   | ({ readonly is: 'started' } & Started)
   | ({ readonly is: 'never_started' } & SessionWithRun);
 
+export interface StartOrder {
+  readonly token: string;
+  readonly foregroundOutput: 'inherit' | 'stderr';
+  /** What is executed, and what it finds in its environment; called once the run's directory is there. */
+  readonly prepare: (runDirectory: string) => Execution;
+}
+
 export async function startClaimed(
   context: Context,
   claimed: SessionWithRun,
-  token: string,
-  foregroundOutput: 'inherit' | 'stderr',
+  { token, foregroundOutput, prepare }: StartOrder,
 ): Promise<StartResult> {
   const { session, run } = claimed;
   const containment = chooseContainment(run.id, atMost(context));
   const group = run.mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own';
   let keeper: Keeper;
+  let execution: Execution;
   try {
     createRunDirectory(runDirectory(context, run.id));
+    execution = prepare(runDirectory(context, run.id));
     keeper = await spawnKeeper({
       runId: run.id,
       runDirectory: runDirectory(context, run.id),
@@ -81,7 +90,8 @@ export async function startClaimed(
     throw error;
   }
   await checkpoint('launch.started');
-  keeper.letGo({ argv: run.argv, cwd: run.cwd, environment: harnessEnvironment(context, claimed, token) });
+  const environment = { ...harnessEnvironment(context, claimed, token), ...execution.environment };
+  keeper.letGo({ argv: execution.argv, cwd: run.cwd, environment });
   await checkpoint('launch.released');
   return afterRelease(context, claimed, keeper, { token, group });
 }

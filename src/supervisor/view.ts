@@ -1,17 +1,28 @@
 import type { RunView, SessionView } from '../api/session-view.ts';
 import { deriveStatus } from '../lifecycle/status.ts';
+import type { Activity } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Reconciled } from './reconcile.ts';
 
-export function viewSession(session: Session, seen: Reconciled): SessionView {
+export function viewSession(
+  session: Session,
+  seen: Reconciled,
+  activity: Activity | null = seen.run.activity,
+): SessionView {
+  const isLive = seen.run.state !== 'ended';
   return {
     name: session.name,
     id: session.id,
     harness: session.harness,
     cwd: session.cwd,
     argv: session.argv,
-    status: deriveStatus(seen.run, seen.liveness, seen.because),
+    nativeId: session.nativeId,
+    status: deriveStatus(seen.run, seen.liveness, seen.because, activity),
+    activity:
+      activity === null || !isLive
+        ? null
+        : { since: isoTime(activity.sinceMs), evidence: activity.evidence, waitingFor: activity.waitingFor },
     epoch: session.epoch,
     run: viewRun(seen.run, seen.liveness),
   };

@@ -3,6 +3,7 @@ import type { Sentence } from '../lifecycle/story.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
 import { reconcileRun } from './reconcile.ts';
+import { takeLateReports, takeReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
 
 export interface Story {
@@ -14,7 +15,8 @@ export interface Story {
 
 export async function why(context: Context, reference: string): Promise<Story> {
   const { session, run } = await resolveSession(context, reference);
-  const { because } = await reconcileRun(context, run);
+  await takeLateReports(context);
+  const { because } = await reconcileRun(context, await takeReports(context, run));
   const events = await context.store.eventsOf(session.id);
   return { session, sentences: tellStory(events), doubt: because };
 }

@@ -36,7 +36,9 @@ describe('shapes', () => {
       harness: 'command',
       cwd: sandbox.root,
       argv: ['sleep', '60'],
+      nativeId: null,
       status: 'working',
+      activity: null,
       epoch: 1,
       run: {
         id: started.run.id,

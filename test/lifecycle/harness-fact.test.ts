@@ -19,6 +19,7 @@ function activity(is: Activity['is'], waitingFor: string | null = null): Activit
   return { is, sinceMs: 7_000, evidence: 'its hook', waitingFor };
 }
 
+const OVER_RUN: Run = { ...RUNNING, state: 'ended', ending: ENDING };
 const BEGAN: FactKind = { kind: 'session.began' };
 const STARTED: FactKind = { kind: 'turn.started', promptDigest: 'd' };
 const NEEDED: FactKind = { kind: 'input.needed', waitingFor: 'Bash' };
@@ -28,7 +29,7 @@ const OVER: FactKind = { kind: 'session.ended', reason: 'other' };
 
 describe('what a harness says counts only for the run it is about', () => {
   test.each([
-    ['an ended run', { ...RUNNING, state: 'ended', ending: ENDING } as Run, RUNNING.id, fact(STOPPED)],
+    ['an ended run', OVER_RUN, RUNNING.id, fact(STOPPED)],
     ['a run that was succeeded', running({ native: BOUND }), 'run-2', fact(STOPPED)],
     ['no conversation', running({ native: BOUND }), RUNNING.id, fact(STOPPED, { nativeId: null })],
     ['an empty conversation', running({ native: BOUND }), RUNNING.id, fact(STOPPED, { nativeId: '' })],

@@ -30,5 +30,7 @@ export function fakeTable(
     },
     all: () => facts,
     startedWith: (assignment) => marked[assignment] ?? [],
+    details: () => null,
+    startedAtMs: () => null,
   };
 }

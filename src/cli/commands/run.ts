@@ -1,6 +1,7 @@
 /** `run` and `resume`: the same start, of a given command or of the session's own. */
 import { constants } from 'node:os';
 import { ReeveError } from '../../api/errors.ts';
+import type { HarnessName } from '../../supervisor/reeve.ts';
 import type { EndedRun } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
@@ -8,7 +9,7 @@ import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
 import { print, say } from '../output.ts';
-import { insideError, liveOwnerError, ownerDetails, unprovenError } from '../render/owner.ts';
+import { insideError, liveOwnerError, ownerDetails, unmanagedError, unprovenError } from '../render/owner.ts';
 import { clock } from '../render/time.ts';
 
 export interface StartOptions {
@@ -17,6 +18,9 @@ export interface StartOptions {
   readonly detach?: boolean;
   readonly onLive?: OnLive;
   readonly force?: boolean;
+  readonly unmanaged?: boolean;
+  readonly harness?: HarnessName;
+  readonly prompt?: string;
   readonly grace?: number;
   readonly json?: boolean;
 }
@@ -35,7 +39,8 @@ export async function resume(
   options: StartOptions,
 ): Promise<number> {
   const argv = command.length === 0 ? undefined : command;
-  return start(options, (reeve, request) => reeve.resume(reference, { ...request, argv }));
+  const { prompt } = options;
+  return start(options, (reeve, request) => reeve.resume(reference, { ...request, argv, prompt }));
 }
 
 async function start(
@@ -49,6 +54,8 @@ async function start(
       cwd: options.cwd,
       mode: options.detach === true ? 'detached' : 'foreground',
       onLive: options.force === true ? 'retire' : options.onLive,
+      harness: options.harness,
+      unmanaged: options.unmanaged,
       graceMs: options.grace === undefined ? undefined : options.grace * 1000,
       foregroundOutput: options.json === true ? 'stderr' : 'inherit',
     });
@@ -71,6 +78,8 @@ async function conclude(
       throw result.code === 'live_owner' ? liveOwnerError(result, nowMs) : insideError(result);
     case 'unproven':
       throw unprovenError(result, result.because, nowMs);
+    case 'unmanaged':
+      throw unmanagedError(result, nowMs);
     case 'attached':
       return attachTo(reeve, result.session.name, options, ownerDetails(result));
     case 'never_started':

@@ -1,5 +1,5 @@
 import { ReeveError } from '../../api/errors.ts';
-import type { Owner } from '../../supervisor/launch.ts';
+import type { LaunchResult, Owner } from '../../supervisor/launch.ts';
 import { age, clock } from './time.ts';
 
 /** Who owns a session, so that a person can decide: run, process, host, since when. */
@@ -54,4 +54,37 @@ export function unprovenError(owner: Owner, because: string, nowMs: number): Ree
       details: ownerDetails(owner),
     },
   );
+}
+
+/** An owner that Reeve did not start: process, command, since when. */
+export function unmanagedError(
+  { owner, because }: Extract<LaunchResult, { is: 'unmanaged' }>,
+  nowMs: number,
+): ReeveError {
+  const { identity, argv, nativeId, startedAtMs, cwd, harness, evidence } = owner;
+  const since = startedAtMs === null ? '' : `, since ${clock(startedAtMs)}, ${age(startedAtMs, nowMs)} ago`;
+  const who = `pid ${identity.pid} (${shortened(argv.join(' '))}${since})`;
+  return new ReeveError(
+    because === null ? 'unmanaged_owner' : 'survivors',
+    `Conversation ${nativeId} already has a live owner that Reeve did not start: ${who}${because === null ? '' : `, which ${because}`}.`,
+    {
+      hint: `Leave it there, or bring it under Reeve: reeve adopt ${identity.pid}    End exactly this one: add --on-live retire --unmanaged`,
+      details: {
+        nativeId,
+        owner: {
+          pid: identity.pid,
+          harness,
+          argv,
+          cwd,
+          since: startedAtMs === null ? null : new Date(startedAtMs).toISOString(),
+          evidence,
+        },
+      },
+    },
+  );
+}
+
+function shortened(command: string): string {
+  const plain = command.replaceAll(/[\p{Cc}\s]+/gu, ' ');
+  return plain.length > 100 ? `${plain.slice(0, 100)}…` : plain;
 }

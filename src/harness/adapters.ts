@@ -1,0 +1,37 @@
+/** All adapters, and which one a command line is for. Each is loaded when it is needed: a start is mostly loading. */
+import { basename } from 'node:path';
+import type { Adapter, HarnessName } from './adapter.ts';
+import { command } from './command.ts';
+
+interface Known {
+  readonly programs: readonly string[];
+  readonly load: () => Promise<Adapter>;
+}
+
+const KNOWN: Readonly<Record<HarnessName, Known>> = {
+  claude: { programs: ['claude'], load: async () => (await import('./claude.ts')).claude },
+  codex: { programs: ['codex'], load: async () => (await import('./codex.ts')).codex },
+  gemini: { programs: ['gemini'], load: async () => (await import('./gemini.ts')).gemini },
+  opencode: { programs: ['opencode'], load: async () => (await import('./opencode.ts')).opencode },
+  code: { programs: ['code', 'coder'], load: async () => (await import('./codex.ts')).everyCode },
+  command: { programs: [], load: async () => command },
+};
+
+// The keys of the table above, which are the names.
+export const HARNESS_NAMES = Object.keys(KNOWN) as readonly HarnessName[];
+
+/** A harness that only a newer Reeve knows is treated as any command. */
+export async function adapterNamed(name: string): Promise<Adapter> {
+  const known = HARNESS_NAMES.find((each) => each === name);
+  return known === undefined ? command : KNOWN[known].load();
+}
+
+/** By the name of the program, wherever it is. */
+export function harnessOf([program = '']: readonly string[]): HarnessName {
+  const name = basename(program);
+  return HARNESS_NAMES.find((each) => KNOWN[each].programs.includes(name)) ?? 'command';
+}
+
+export function allAdapters(): Promise<readonly Adapter[]> {
+  return Promise.all(HARNESS_NAMES.map(adapterNamed));
+}

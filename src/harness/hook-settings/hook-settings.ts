@@ -1,0 +1,118 @@
+/** Reeve's hooks for all sessions of a person: put into a harness's own settings, taken out of them, looked for. */
+import { ReeveError } from '../../api/errors.ts';
+import { badSettings } from './bad-settings.ts';
+import { codexInstallEdits, codexRemovalEdits, codexRemovalNotes, codexTrustStates } from './codex-hooks.ts';
+import { eventStates, installEdit, readHookFile, removalEdit } from './json-settings.ts';
+import { isOurPlugin, pluginText } from './opencode-plugin.ts';
+import { readSettings, writeSettings } from './settings-file.ts';
+import type { Edit, FileChange, SettingsFile } from './settings-file.ts';
+import { switchedOffBy } from './switched-off.ts';
+import { pluginPath, settingsPath } from './target.ts';
+import type { HookPlace, HookTarget } from './target.ts';
+
+export { HOOK_TARGETS } from './target.ts';
+export type { HookPlace, HookTarget } from './target.ts';
+
+export interface HookReport {
+  readonly target: HookTarget;
+  /** Empty when everything was as wanted already. */
+  readonly changes: readonly FileChange[];
+  /** Sentences for the person whose settings they are. */
+  readonly notes: readonly string[];
+}
+
+export type HookStatus = { readonly target: HookTarget; readonly path: string } & (
+  | { readonly is: 'installed'; readonly switchedOffBy: string | null }
+  | {
+      readonly is: 'partly';
+      /** Events without a hook of ours. */
+      readonly missing: readonly string[];
+      /** Events whose hook is of another version, or runs another command. */
+      readonly outdated: readonly string[];
+      /** Events whose hook is there, and skipped by Codex because it does not trust it. */
+      readonly untrusted: readonly string[];
+      readonly switchedOffBy: string | null;
+    }
+  | { readonly is: 'absent' }
+  | { readonly is: 'unreadable'; readonly because: string }
+);
+
+/**
+ * `command` is for a shell and gets the hook's payload on stdin. Our mark, an assignment, is put in front of it, so it
+ * begins with a program's name, not with a brace or a keyword.
+ */
+export function installHooks(target: HookTarget, place: HookPlace, command: string): HookReport {
+  return report(target, installEdits(target, place, command), []);
+}
+
+export function removeHooks(target: HookTarget, place: HookPlace): HookReport {
+  const notes = target === 'codex' ? codexRemovalNotes(readHookFile('codex', place)) : [];
+  return report(target, removalEdits(target, place), notes);
+}
+
+export function hookStatus(target: HookTarget, place: HookPlace, command: string): HookStatus {
+  const path = target === 'opencode' ? pluginPath(place) : settingsPath(target, place);
+  try {
+    return { target, path, ...statusOf(target, place, command) };
+  } catch (error) {
+    if (!(error instanceof ReeveError)) throw error;
+    return { target, path, is: 'unreadable', because: error.message };
+  }
+}
+
+function installEdits(target: HookTarget, place: HookPlace, command: string): readonly Edit[] {
+  switch (target) {
+    case 'claude':
+    case 'gemini':
+      return [installEdit(target, readHookFile(target, place), command)];
+    case 'codex':
+      return codexInstallEdits(place, command);
+    case 'opencode':
+      return [{ file: readPlugin(place), text: pluginText(command), occasion: 'later-change' }];
+  }
+}
+
+function removalEdits(target: HookTarget, place: HookPlace): readonly Edit[] {
+  switch (target) {
+    case 'claude':
+    case 'gemini':
+      return [removalEdit(target, readHookFile(target, place))];
+    case 'codex':
+      return codexRemovalEdits(place);
+    case 'opencode':
+      return [{ file: readPlugin(place), text: null, occasion: 'later-change' }];
+  }
+}
+
+function report(target: HookTarget, edits: readonly Edit[], notes: readonly string[]): HookReport {
+  return { target, changes: edits.map(writeSettings).filter((change) => change !== null), notes };
+}
+
+type BareStatus<S> = S extends unknown ? Omit<S, 'target' | 'path'> : never;
+
+function statusOf(target: HookTarget, place: HookPlace, command: string): BareStatus<HookStatus> {
+  if (target === 'opencode') return pluginStatus(readPlugin(place), command);
+  const file = readHookFile(target, place);
+  const { found, missing, outdated } = eventStates(target, file, command);
+  if (found.length === 0) return { is: 'absent' };
+  const { untrusted, off } =
+    target === 'codex' ? codexTrustStates(place, file, found) : { untrusted: [], off: [] };
+  const offBy = switchedOffBy(target, file, off);
+  const isWhole = missing.length + outdated.length + untrusted.length === 0;
+  return isWhole
+    ? { is: 'installed', switchedOffBy: offBy }
+    : { is: 'partly', missing, outdated, untrusted, switchedOffBy: offBy };
+}
+
+function pluginStatus({ text }: SettingsFile, command: string): BareStatus<HookStatus> {
+  if (text === null) return { is: 'absent' };
+  if (text === pluginText(command)) return { is: 'installed', switchedOffBy: null };
+  return { is: 'partly', missing: [], outdated: ['plugin'], untrusted: [], switchedOffBy: null };
+}
+
+/** The file's name is ours, but whoever wrote something else into it shall not lose it. */
+function readPlugin(place: HookPlace): SettingsFile {
+  const file = readSettings(pluginPath(place));
+  if (file.text === null || isOurPlugin(file.text)) return file;
+  throw badSettings(`${file.path} is not Reeve's plugin.`, 'Rename or move it away, then try again.');
+}

@@ -1,0 +1,45 @@
+#!/bin/sh
+# What a harness runs for its hooks: hands the payload on standard input over to Reeve, in milliseconds, and lets the
+# harness go on whatever happens. It decides nothing: whoever reads the spool next does (src/supervisor/reports.ts).
+#
+# Argument: the directory of the run that reports here. Without one, the run whose marks are in the environment; then it
+# was installed for all sessions, and one that Reeve does not know is none of its business.
+#
+# A message is a file of its own in the run's `hooks/`: first the processes above this one, nearest first, by which a
+# harness that was started by a tool of the first one is told from it; then the payload; then a last line that says that
+# it is whole, which costs no process as a rename would. After the run's end it goes to the state directory's
+# `late-hooks/`, where it is found without looking through all runs that ever were.
+
+umask 077
+run=${1-}
+origin=launch
+if [ -z "$run" ]; then
+    [ -n "${REEVE_HOME-}" ] && [ -n "${REEVE_RUN-}" ] || exit 0
+    run=$REEVE_HOME/runs/$REEVE_RUN
+    origin=installed
+fi
+spool=$run/hooks
+[ -d "$spool" ] || exit 0
+if [ -e "$run/exit.json" ]; then
+    spool=${run%/*/*}/late-hooks
+    [ -d "$spool" ] || mkdir "$spool" || exit 0
+fi
+
+above=$PPID
+pid=$PPID
+for step in 1 2 3; do
+    read -r stat 2>/dev/null <"/proc/$pid/stat" || break
+    rest=${stat##*) ? }
+    pid=${rest%% *}
+    above="$above $pid"
+done
+
+# A pid may be reused before its message was read.
+number=0
+while [ -e "$spool/$$.$number" ]; do number=$((number + 1)); done
+{
+    printf '%s %s %s\n' "$origin" "${run##*/}" "$above"
+    cat
+    printf '\nwhole\n'
+} >"$spool/$$.$number"
+exit 0

@@ -1,0 +1,69 @@
+/**
+ * What a living harness does right now, as far as it can be seen from outside: a second opinion to what it reported.
+ * A turn that a person interrupts, for one, ends without any report.
+ */
+import { adapterNamed } from '../harness/adapters.ts';
+import type { Adapter, LiveProcess } from '../harness/adapter.ts';
+import type { Activity } from '../lifecycle/harness-fact.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
+import type { Context } from './context.ts';
+import { liveProcess } from './discovery.ts';
+import type { Reconciled } from './reconcile.ts';
+
+export interface Look {
+  readonly session: Session;
+  readonly seen: Reconciled;
+  readonly activity: Activity | null;
+}
+
+export async function lookAt(context: Context, session: Session, seen: Reconciled): Promise<Look> {
+  const { run } = seen;
+  const nothing = { session: withNative(session, run), seen, activity: run.activity };
+  if (run.state !== 'running' || seen.liveness !== 'alive' || session.harness === 'command') return nothing;
+  const adapter = await adapterNamed(session.harness);
+  const process = harnessProcess(context, run);
+  if (process === null) return nothing;
+  const known = await identify(context, adapter, run, process);
+  return {
+    session: withNative(session, known),
+    seen: { ...seen, run: known },
+    activity: newer(known.activity, adapter.ownRecord(process, known.native?.id ?? null)),
+  };
+}
+
+/** The session was read before what its harness reported was taken in. */
+function withNative(session: Session, run: Run): Session {
+  return run.native?.is === 'bound' ? { ...session, nativeId: run.native.id } : session;
+}
+
+function harnessProcess(context: Context, run: Run): LiveProcess | null {
+  if (run.harness === null) return null;
+  const reading = context.table.read(run.harness.pid);
+  if (reading.is !== 'there' || reading.fact.startTime !== run.harness.startTime) return null;
+  return liveProcess(context, reading.fact);
+}
+
+/** A harness without hooks tells its conversation by what it holds open. */
+async function identify(context: Context, adapter: Adapter, run: Run, process: LiveProcess): Promise<Run> {
+  if (run.native !== null) return run;
+  const served = adapter.serves(process);
+  if (served === null || served.nativeId === null) return run;
+  const result = await context.store.observe(
+    run.id,
+    {
+      kind: 'session.identified',
+      nativeId: served.nativeId,
+      atMs: Date.now(),
+      evidence: served.evidence,
+      isFromHarness: true,
+    },
+    `identified ${served.nativeId}`,
+  );
+  return result.is === 'accepted' ? result.run : run;
+}
+
+function newer(reported: Activity | null, own: Activity | null): Activity | null {
+  if (own === null || (reported !== null && reported.sinceMs >= own.sinceMs)) return reported;
+  return own.is === reported?.is ? reported : own;
+}

@@ -1,0 +1,105 @@
+/** What a start needs to know of the harness that it starts: which conversation, and how it will report. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ReeveError } from '../api/errors.ts';
+import type { Adapter, HarnessName } from '../harness/adapter.ts';
+import { adapterNamed, harnessOf } from '../harness/adapters.ts';
+import { findProgram } from '../harness/native-program.ts';
+import type { Context } from './context.ts';
+import { createSpool } from './reports.ts';
+
+export interface HarnessLaunch {
+  readonly adapter: Adapter;
+  /** The caller's command line; a conversation that it only called the latest is named in it. */
+  readonly argv: readonly string[];
+  /** The conversation that the run will serve; null when the harness will say. */
+  readonly nativeId: string | null;
+  /** Whether that conversation may exist, and so may be served by somebody else. */
+  readonly mayExist: boolean;
+  /** The program that is executed, with its arguments. */
+  readonly execution: readonly string[];
+}
+
+interface Wanted {
+  readonly argv: readonly string[];
+  readonly harness: HarnessName | undefined;
+  readonly cwd: string;
+}
+
+export async function readHarness(context: Context, wanted: Wanted): Promise<HarnessLaunch> {
+  const { environment } = context;
+  const place = { environment, cwd: wanted.cwd };
+  const adapter = await adapterNamed(wanted.harness ?? harnessOf(wanted.argv));
+  if (adapter.name === 'command') {
+    return { adapter, argv: wanted.argv, nativeId: null, mayExist: false, execution: wanted.argv };
+  }
+  const program = installed(adapter, wanted, environment['PATH'] ?? '');
+  let { argv } = wanted;
+  let { asked } = adapter.readInvocation(argv);
+  if (asked.is === 'latest') {
+    const latest = adapter.latestConversation(place);
+    if (latest !== null) {
+      argv = adapter.withLatest(argv, latest.nativeId);
+      asked = { is: 'resume', nativeId: latest.nativeId };
+    }
+  }
+  const executed = (line: readonly string[]) => [adapter.nativeProgram(program), ...line.slice(1)];
+  if (asked.is === 'resume' || (asked.is === 'new' && asked.nativeId !== null)) {
+    return { adapter, argv, nativeId: asked.nativeId, mayExist: true, execution: executed(argv) };
+  }
+  const chosen = asked.is === 'new' ? randomUUID() : null;
+  const pinned = chosen === null ? null : adapter.withNewId(argv, chosen);
+  if (pinned === null) return { adapter, argv, nativeId: null, mayExist: false, execution: executed(argv) };
+  return { adapter, argv, nativeId: chosen, mayExist: false, execution: executed(pinned) };
+}
+
+function installed(adapter: Adapter, { argv: [name = ''], cwd }: Wanted, searchPath: string): string {
+  const program = findProgram(name, searchPath, cwd);
+  if (program !== null) return program;
+  throw new ReeveError('harness_missing', `${name} is not installed: no program of that name was found.`, {
+    hint: `Install it (${adapter.install}), or give the path of the program.`,
+    details: { harness: adapter.name, program: name },
+  });
+}
+
+export interface Execution {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Prepares the channel by which the harness reports, and adds what it needs to use it. */
+export function prepareExecution(
+  context: Context,
+  launch: HarnessLaunch,
+  run: { readonly id: string; readonly cwd: string },
+  runDirectory: string,
+): Execution {
+  const plain = { argv: launch.execution, environment: {} };
+  const hookProgram = hookProgramPath();
+  const isSession = launch.adapter.readInvocation(launch.argv).asked.is !== 'none';
+  const reporting =
+    hookProgram === null || !isSession
+      ? null
+      : launch.adapter.reporting({
+          argv: launch.execution,
+          hookProgram,
+          runDirectory,
+          place: { environment: context.environment, cwd: run.cwd },
+        });
+  createSpool(context, run.id, reporting?.hasHooks === true);
+  if (reporting === null) return plain;
+  for (const [name, text] of Object.entries(reporting.files)) {
+    writeFileSync(join(runDirectory, name), text, { mode: 0o600 });
+  }
+  return { argv: reporting.argv, environment: reporting.environment };
+}
+
+/** Beside this file in the package; among the sources when run from those. */
+export function hookProgramPath(): string | null {
+  const candidates = ['./hook.sh', '../hook/hook.sh'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  return candidates.find((path) => existsSync(path)) ?? null;
+}

@@ -1,0 +1,198 @@
+/**
+ * Takes in what harnesses have reported: messages that hook.sh and the plugins left in a run's `hooks/`, and after a
+ * run's end in the state directory's `late-hooks/`. Whoever looks next takes them; each is forgotten once it is in the
+ * store, and taken once even if two look at the same time.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { adapterNamed } from '../harness/adapters.ts';
+import type { Adapter, Reported } from '../harness/adapter.ts';
+import type { HarnessFact } from '../lifecycle/harness-fact.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { Context } from './context.ts';
+import { runDirectory } from './liveness.ts';
+
+/** A payload that holds more carries the output of a tool; what matters stands at its beginning. */
+const MAX_PAYLOAD_BYTES = 1024 * 1024;
+/** A look must end, however much was reported while nobody looked; the next one goes on. */
+const MAX_MESSAGES_A_LOOK = 500;
+const END_OF_MESSAGE = '\nwhole\n';
+/** In a spool whose harness was started with hooks of its own; those that were installed for all then only repeat. */
+const LAUNCHED_WITH_HOOKS = '.launched-with-hooks';
+
+interface Message {
+  readonly path: string;
+  readonly source: string;
+  readonly origin: 'launch' | 'installed';
+  readonly runId: string;
+  /** The processes above the hook, nearest first. */
+  readonly above: readonly number[];
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly atMs: number;
+  readonly order: bigint;
+}
+
+export function createSpool(context: Context, runId: string, hasHooks: boolean): void {
+  const spool = spoolOf(context, runId);
+  mkdirSync(spool, { recursive: true, mode: 0o700 });
+  if (hasHooks) writeFileSync(join(spool, LAUNCHED_WITH_HOOKS), '');
+}
+
+/** The run as it is after all that was reported of it. */
+export async function takeReports(context: Context, run: Run): Promise<Run> {
+  const spool = spoolOf(context, run.id);
+  const messages = messagesIn(spool);
+  if (messages.length === 0) return run;
+  const adapter = await adapterOf(context, run);
+  const repeats = existsSync(join(spool, LAUNCHED_WITH_HOOKS));
+  let latest = run;
+  for (const message of messages) {
+    latest = await takeMessage(context, adapter, latest, message, repeats);
+  }
+  return latest;
+}
+
+/** What came after the end of its run is fenced, and told in the story of its session. */
+export async function takeLateReports(context: Context): Promise<void> {
+  for (const message of messagesIn(join(context.home.path, 'late-hooks'))) {
+    const run = await context.store.run(message.runId);
+    if (run === null) rmSync(message.path, { force: true });
+    else await takeMessage(context, await adapterOf(context, run), run, message, false);
+  }
+}
+
+async function adapterOf(context: Context, run: Run): Promise<Adapter> {
+  const [found] = (await context.store.find(run.sessionId)).matches;
+  return adapterNamed(found?.session.harness ?? 'command');
+}
+
+async function takeMessage(
+  context: Context,
+  adapter: Adapter,
+  run: Run,
+  message: Message,
+  repeats: boolean,
+): Promise<Run> {
+  const reported = adapter.readReport(message.payload);
+  let latest = run;
+  if (reported !== null && !isRepetition(run, message, reported, repeats)) {
+    const result = await context.store.observe(run.id, factOf(run, message, reported), message.source);
+    if (result.is === 'accepted') latest = result.run;
+  }
+  rmSync(message.path, { force: true });
+  return latest;
+}
+
+function isRepetition(run: Run, message: Message, reported: Reported, repeats: boolean): boolean {
+  return repeats && message.origin === 'installed' && reported.nativeId === run.native?.id;
+}
+
+function factOf(run: Run, message: Message, { fact, nativeId }: Reported): HarnessFact {
+  const event = message.payload['hook_event_name'];
+  return {
+    ...fact,
+    nativeId,
+    atMs: message.atMs,
+    evidence: `its ${String(event)} hook`,
+    // The hook itself is started by the harness, with a shell in between at the most. A harness below has at least the
+    // shell of the tool that started it in between.
+    isFromHarness: run.harness !== null && message.above.slice(0, 2).includes(run.harness.pid),
+  };
+}
+
+function spoolOf(context: Context, runId: string): string {
+  return join(runDirectory(context, runId), 'hooks');
+}
+
+/** In the order in which they were written; of those within one tick of the file system's clock, as events follow. */
+function messagesIn(spool: string): readonly Message[] {
+  let names: string[];
+  try {
+    names = readdirSync(spool);
+  } catch {
+    return [];
+  }
+  return names
+    .filter((name) => !name.startsWith('.'))
+    .slice(0, MAX_MESSAGES_A_LOOK)
+    .flatMap((name) => readMessage(join(spool, name), name))
+    .toSorted((a, b) => Number(a.order - b.order) || rankOf(a) - rankOf(b));
+}
+
+const RANKS = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'BeforeAgent',
+  'PermissionRequest',
+  'Notification',
+  'PostToolUse',
+  'AfterTool',
+  'Stop',
+  'AfterAgent',
+  'SessionEnd',
+];
+
+function rankOf({ payload }: Message): number {
+  return RANKS.indexOf(String(payload['hook_event_name']));
+}
+
+/** None while it is still being written, or when it makes no sense, which it then never will. */
+function readMessage(path: string, name: string): Message[] {
+  const file = openIfThere(path);
+  if (file === null) return [];
+  try {
+    const { size, mtimeNs } = fstatSync(file, { bigint: true });
+    const end = Buffer.alloc(END_OF_MESSAGE.length);
+    readSync(file, end, 0, end.length, Math.max(0, Number(size) - end.length));
+    if (end.toString('latin1') !== END_OF_MESSAGE) return [];
+    const buffer = Buffer.alloc(Math.min(Number(size), MAX_PAYLOAD_BYTES));
+    const text = buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, 0));
+    const at = text.indexOf('\n');
+    const [origin = '', runId = '', ...above] = text.slice(0, at).split(' ');
+    return [
+      {
+        path,
+        source: `${name}@${mtimeNs}`,
+        origin: origin === 'installed' ? 'installed' : 'launch',
+        runId,
+        above: above.map(Number),
+        payload: parsePayload(text.slice(at + 1, text.length - END_OF_MESSAGE.length)),
+        atMs: Number(mtimeNs / 1_000_000n),
+        order: mtimeNs,
+      },
+    ];
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch {
+    return null;
+  }
+}
+
+/** Of a payload that was cut, the fields at its beginning. */
+function parsePayload(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+  } catch {
+    const fields = text
+      .slice(0, 4096)
+      .matchAll(/"(session_id|hook_event_name|tool_name|reason)"\s*:\s*"([^"\\]*)"/g);
+    return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
+  }
+}

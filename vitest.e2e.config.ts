@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** Against the real harness programs, which scripts/harnesses.mjs installs. */
+export default defineConfig({
+  test: {
+    include: ['test/e2e/**/*.e2e.ts'],
+    pool: 'forks',
+    // Each harness takes a core while it starts; side by side they would only make each other late.
+    maxWorkers: 1,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    retry: 0,
+  },
+});

@@ -25,6 +25,7 @@ function count(text: string): number {
 const START_FLAGS = [
   { name: 'cwd', value: 'DIR', says: 'the directory to run in' },
   { name: 'detach', short: 'd', says: 'return once it executes; its output goes to a log' },
+  { name: 'tmux', short: 't', says: 'in a tmux pane of its own, to be joined and left' },
   {
     name: 'on-live',
     value: 'WHAT',
@@ -123,6 +124,7 @@ export const VERBS: readonly Verb[] = [
     flags: [
       { name: 'follow', short: 'f', says: 'go on until it ends' },
       { name: 'lines', short: 'n', value: 'COUNT', read: count, says: 'only the last lines' },
+      { name: 'screen', says: 'of a session in tmux: what its screen shows', excludes: 'follow' },
       JSON_FLAG,
     ],
     execute: async ({ words: [session = ''], flags }) => (await look()).logs(session, flags),
@@ -130,10 +132,22 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'attach',
     group: 'Looking',
-    says: 'follow a live run; Ctrl-C leaves it running',
+    says: 'join a session in tmux, or follow the output of another; leaving leaves it running',
     arguments: [SESSION],
     flags: [JSON_FLAG],
     execute: async ({ words: [session = ''], flags }) => (await look()).attach(session, flags),
+  },
+  {
+    name: 'send',
+    group: 'Talking',
+    says: 'type a message into a session in tmux; done when the harness has taken it',
+    arguments: [SESSION, { name: 'text', says: 'the message, or - to read it from standard input' }],
+    flags: [
+      { name: 'queue', short: 'q', says: 'wait until it is idle, instead of being refused' },
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [session = '', text = ''], flags }) =>
+      (await import('./commands/send.ts')).send(session, text, flags),
   },
   {
     name: 'stop',

@@ -20,7 +20,11 @@ export type ExitEvidence =
       readonly oomKills: number | null;
       /** What of its tree was alive when it exited, for people. */
       readonly leftBehind?: readonly string[];
+      /** Its terminal had been closed before. */
+      readonly hungUp?: boolean;
     }
+  /** A harness that was adopted has ended; only its own parent could have learned how. */
+  | { readonly kind: 'unseen'; readonly atMs: number }
   | { readonly kind: 'unreadable'; readonly because: string };
 
 export interface OutcomeDecision {
@@ -47,6 +51,7 @@ export function decideOutcome(
         ? { outcome: intent.outcome, reason: intent.reason, exitCode: exit.code, signal: exit.signal }
         : { ...ownOutcome(exit, native), exitCode: exit.code, signal: exit.signal };
     case 'none':
+    case 'unseen':
     case 'unreadable':
       return {
         ...(intent === null
@@ -69,6 +74,10 @@ function ownOutcome(
   exit: Extract<ExitEvidence, { kind: 'exited' }>,
   native: Native | null,
 ): { outcome: Outcome; reason: string } {
+  if (exit.hungUp === true) {
+    const how = exit.signal === null ? `with code ${exit.code}` : `by ${exit.signal}`;
+    return { outcome: 'stopped', reason: `its terminal was closed, and it ended ${how}` };
+  }
   if (exit.signal !== null) return { outcome: 'failed', reason: signalReason(exit.signal, exit.oomKills) };
   // Asked to go on with one conversation it began another, and called that a success: what was asked for did not happen.
   if (exit.code === 0 && native?.is === 'mismatch') {
@@ -88,7 +97,8 @@ function signalReason(signal: string, oomKills: number | null): string {
   return `it was killed by ${signal}`;
 }
 
-function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unreadable' }>): string {
+function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unseen' | 'unreadable' }>): string {
+  if (exit.kind === 'unseen') return 'it was adopted while it was running, so how it ended cannot be known';
   if (exit.kind === 'none' && (exit.oomKills ?? 0) > 0) {
     return 'its keeper died without recording an exit, while the kernel was killing processes for want of memory (out of memory)';
   }

@@ -9,7 +9,11 @@
 #   sweeping   ends what the harness left behind, until the kernel says that there is no child any more.
 #   finalising becomes the finaliser, in the same process, which ends the rest and writes the outcome.
 #
-# Arguments: run directory, run id, title, group (own or shared), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
+# In a pane of tmux, which started it, it has no descriptors from its launcher: the order comes through the pipe `order`
+# in the run's directory, the report is left there as a file, and the loss of its terminal ends the harness.
+# Over a process that was running already it only watches: it cannot know how that ended, but what it left is ended.
+#
+# Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
 # (0 where not known), then the command of the finaliser.
 # Message on descriptor 3, fields separated by NUL: directory, number of environment entries, those, number of words of
 # the command, those, "go".
@@ -27,6 +31,9 @@ my $WNOHANG = 1;
 my $MAX_NAMED = 20;
 my $SWEEP_GRACE_SECONDS = 3; # Of a clock without fractions: between two and three.
 my $SWEEP_LIMIT_SECONDS = 8; # Beyond this something cannot be killed, and the finaliser names it.
+my $HANGUP_GRACE_SECONDS = 5; # As much as a harness needs to save what it has.
+my $WATCH_SECONDS = 0.2; # How soon what an adopted harness leaves behind is ended.
+my $EINTR = 4;
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
 
 # What ends a terminal or a session must not end the one process that can say how the harness ended.
@@ -36,10 +43,14 @@ $0 = "reeve-keeper $title";
 chdir $run_dir;
 syscall($prctl, $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) if $prctl;
 
-open(my $report, '>&=', 4) or exit 1;
-select((select($report), $| = 1)[0]);
+my $is_pane = $group eq 'pane';
+my $report;
+unless ($is_pane) {
+    open($report, '>&=', 4) or exit 1;
+    select((select($report), $| = 1)[0]);
+}
 
-my $message = read_all(3);
+my $message = $is_pane ? read_pipe("$run_dir/order") : read_all(3);
 my @fields = split /\0/, $message, -1;
 my ($directory, $environment_size) = splice @fields, 0, 2;
 my %environment = map { split /=/, $_, 2 } splice @fields, 0, $environment_size // 0;
@@ -56,24 +67,36 @@ my $is_born_inside = 0;
 
 checkpoint('keeper.released');
 my $oom_before = oom_kills();
-my ($harness, $problem) = start_harness();
+my ($harness, $problem) = $group eq 'adopted' ? adopt(@command) : start_harness();
 if (defined $problem) {
     my $record = record('"notStarted":"' . escaped($problem) . '"');
-    print $report "failed $problem\n";
-    close $report;
+    announce("failed $problem\n");
     finalise($record);
 }
+my $hung_up = 0;
+if ($is_pane) {
+    # Its terminal is gone for good. The harness has heard of it too, and may not care.
+    $SIG{HUP} = sub { $hung_up = 1; kill 'TERM', $harness; kill 'CONT', $harness; alarm $HANGUP_GRACE_SECONDS; };
+    $SIG{ALRM} = sub { kill 'KILL', $harness; };
+}
 checkpoint('keeper.executing');
-print $report "executing $harness\n";
-close $report;
+announce("executing $harness\n");
 give_back_memory();
 
+if ($group eq 'adopted') {
+    watch($harness, $command[1]);
+    my $record = record(qq("pid":$harness,"adopted":true));
+    end_seen();
+    rmdir $cgroup if $cgroup ne '';
+    finalise($record);
+}
 my $status;
 while (1) {
     my $ended = wait();
     if ($ended == $harness) { $status = $?; last; }
-    last if $ended == -1;
+    last if $ended == -1 && $! != $EINTR;
 }
+if ($is_pane) { alarm 0; $SIG{HUP} = 'IGNORE'; }
 checkpoint('keeper.exited');
 my $record = '';
 if (defined $status) {
@@ -86,12 +109,80 @@ if (defined $status) {
         '"signal":' . ($signal ? $signal : 'null'),
         '"uptime":' . ($uptime eq '' ? 'null' : qq("$uptime")),
         '"oomKills":' . $oom,
+        '"hungUp":' . ($hung_up ? 'true' : 'false'),
         '"left":[' . named_leftovers() . ']');
 }
 checkpoint('keeper.recorded');
 sweep();
 rmdir $cgroup if $cgroup ne ''; # Fails while anything is in it, and then the finaliser sees to it.
 finalise($record);
+
+sub announce {
+    my ($text) = @_;
+    if ($is_pane) { write_file('report', $text); return; }
+    print $report $text;
+    close $report;
+}
+
+# Opened without waiting, so that a launcher that is gone already is end of file and not a wait for ever: as long as it
+# lives, it holds the other end.
+sub read_pipe {
+    my ($O_RDONLY, $O_NONBLOCK, $F_SETFL) = (0, $^O eq 'darwin' ? 4 : 2048, 4);
+    sysopen my $pipe, $_[0], $O_RDONLY | $O_NONBLOCK or return '';
+    fcntl $pipe, $F_SETFL, $O_RDONLY;
+    binmode $pipe;
+    # Its length comes first: the launcher holds the pipe until it has the report, for what is in a pipe that nobody has
+    # open is lost, and so there is no end of file to wait for.
+    my $length = <$pipe> // 0;
+    read $pipe, my $text, $length;
+    unlink $_[0];
+    return $text // '';
+}
+
+# The process is what it was when it was found, or nothing is watched.
+sub adopt {
+    my ($pid, $start) = @_;
+    return (undef, 'it had ended before it could be watched') unless start_of($pid) eq $start;
+    if ($cgroup ne '' && open my $procs, '>', "$cgroup/cgroup.procs") {
+        # Twice, for what was started while the first ones were moved.
+        for (1, 2) {
+            for my $member ($pid, descendants($pid)) { syswrite $procs, "$member\n"; }
+        }
+        close $procs;
+    }
+    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$pid,"startTime":"$start","oomKills":null}\n))
+        or return (undef, "cannot write to the state directory: $!");
+    return ($pid, undef);
+}
+
+# Whoever descends from it is remembered, for after its end nothing else tells.
+my %seen_below;
+sub watch {
+    my ($pid, $start) = @_;
+    while (start_of($pid) eq $start) {
+        for my $member (descendants($pid)) { $seen_below{$member} //= start_of($member); }
+        select undef, undef, undef, $WATCH_SECONDS;
+    }
+}
+
+sub end_seen {
+    my $is_left = sub { grep { $seen_below{$_} ne '' && start_of($_) eq $seen_below{$_} } keys %seen_below };
+    for my $round (1 .. 10 * $SWEEP_GRACE_SECONDS) {
+        my @left = $is_left->() or return;
+        # Children of what was seen may be new.
+        for my $member (map { descendants($_) } @left) { $seen_below{$member} //= start_of($member); }
+        if ($round == 1) { kill 'TERM', $_ for @left; kill 'CONT', $_ for @left; }
+        select undef, undef, undef, 0.1;
+    }
+    kill 'KILL', $_ for $is_left->();
+}
+
+# Empty for what is gone, and for what has exited and only waits to be collected.
+sub start_of {
+    my $stat = slurp("/proc/$_[0]/stat");
+    my @fields = $stat =~ /.*\)\s+(.*)$/s ? split / /, $1 : return '';
+    return $fields[0] eq 'Z' || $fields[0] eq 'X' ? '' : $fields[19];
+}
 
 sub start_harness {
     pipe(my $failure_in, my $failure_out) or return (undef, "no pipe for it: $!");

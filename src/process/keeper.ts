@@ -13,8 +13,11 @@ export interface KeeperOrder {
   readonly runId: string;
   readonly runDirectory: string;
   readonly sessionName: string;
-  /** Whether the harness leads a process group of its own, or stays in this process's. */
-  readonly group: 'own' | 'shared';
+  /**
+   * Whether the harness leads a process group of its own, or stays in this process's; whether the keeper runs in a pane of
+   * tmux, or watches what was running already.
+   */
+  readonly group: 'own' | 'shared' | 'pane' | 'adopted';
   readonly mode: RunMode;
   readonly output: HarnessOutput;
   readonly containment: Containment;
@@ -27,13 +30,13 @@ export interface KeeperOrder {
 /** Where a harness writes: this process's own terminal, its standard error only, or a log file. */
 type HarnessOutput = 'inherit' | 'stderr' | { readonly log: string };
 
-interface HarnessOrder {
+export interface HarnessOrder {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-type KeeperReport =
+export type KeeperReport =
   | { readonly is: 'executing'; readonly pid: number }
   | { readonly is: 'failed'; readonly because: string }
   /** It ended without a word: killed, or the launcher's order never reached it. */
@@ -41,6 +44,8 @@ type KeeperReport =
 
 export interface Keeper {
   readonly pid: number;
+  /** What the harness must find in its environment, where the keeper gives it a terminal. */
+  readonly terminal: Readonly<Record<string, string>>;
   /** Settles when the harness is known to be executing, or to have failed to. */
   readonly report: Promise<KeeperReport>;
   /** Settles when the keeper, and so the finaliser it becomes, is gone. */
@@ -52,24 +57,29 @@ export interface Keeper {
   readonly release: () => void;
 }
 
-export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
+export function keeperCommand(order: KeeperOrder): readonly [program: string, ...args: string[]] {
   const calls = systemCalls(order.containment);
-  const perl = findPerl();
+  return [
+    findPerl(),
+    fileURLToPath(new URL('keeper.pl', import.meta.url)),
+    order.runDirectory,
+    order.runId,
+    order.sessionName,
+    order.group,
+    order.containment.by === 'cgroup' ? order.containment.path : '',
+    ...[calls.prctl, calls.madvise, calls.fsync].map(String),
+    ...order.finaliser,
+  ];
+}
+
+export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
+  const [program, ...args] = keeperCommand(order);
   const log = typeof order.output === 'string' ? null : openSync(order.output.log, 'a', 0o600);
-  const child = spawn(
-    perl,
-    [
-      fileURLToPath(new URL('keeper.pl', import.meta.url)),
-      order.runDirectory,
-      order.runId,
-      order.sessionName,
-      order.group,
-      order.containment.by === 'cgroup' ? order.containment.path : '',
-      ...[calls.prctl, calls.madvise, calls.fsync].map(String),
-      ...order.finaliser,
-    ],
-    { stdio: stdioOf(log, order.output), detached: order.mode === 'detached', env: order.environment },
-  );
+  const child = spawn(program, args, {
+    stdio: stdioOf(log, order.output),
+    detached: order.mode !== 'foreground',
+    env: order.environment,
+  });
   if (log !== null) closeSync(log);
   return new Promise((resolve, reject) => {
     child.once('spawn', () => resolve(keeperOf(child)));
@@ -108,6 +118,7 @@ function keeperOf(child: ChildProcess): Keeper {
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   return {
     pid: child.pid ?? 0,
+    terminal: {},
     report: readReport(reports),
     exited,
     letGo: (harness) => orders.end(encodeOrder(harness)),
@@ -119,7 +130,7 @@ function keeperOf(child: ChildProcess): Keeper {
   };
 }
 
-function encodeOrder(harness: HarnessOrder): string {
+export function encodeOrder(harness: HarnessOrder): string {
   const environment = Object.entries(harness.environment).map(([name, value]) => `${name}=${value}`);
   return [harness.cwd, environment.length, ...environment, harness.argv.length, ...harness.argv, 'go'].join(
     '\0',
@@ -135,6 +146,10 @@ async function readReport(reports: Duplex): Promise<KeeperReport> {
     reports.once('close', () => resolve());
     reports.once('end', () => resolve());
   });
+  return parseReport(text);
+}
+
+export function parseReport(text: string): KeeperReport {
   const [, word, rest = ''] = /^(executing|failed) (.*)$/m.exec(text) ?? [];
   if (word === 'executing') return { is: 'executing', pid: Number(rest) };
   return word === 'failed' ? { is: 'failed', because: rest } : { is: 'silent' };

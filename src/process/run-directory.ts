@@ -32,7 +32,8 @@ export function parseExit(text: string, runId: string, atMs: number): ExitEviden
 }
 
 function exitFrom(record: Readonly<Record<string, unknown>>, atMs: number): ExitEvidence {
-  const { notStarted, code, signal, uptime, oomKills, left } = record;
+  const { notStarted, code, signal, uptime, oomKills, left, adopted, hungUp } = record;
+  if (adopted === true) return { kind: 'unseen', atMs };
   if (typeof notStarted === 'string') return { kind: 'not_started', reason: notStarted, atMs };
   const exitCode = wholeOrNull(code);
   const exitSignal = signalName(wholeOrNull(signal));
@@ -47,6 +48,7 @@ function exitFrom(record: Readonly<Record<string, unknown>>, atMs: number): Exit
     uptimeMs:
       typeof uptime === 'string' && /^\d+(\.\d+)?$/.test(uptime) ? Math.round(Number(uptime) * 1000) : null,
     oomKills: wholeOrNull(oomKills),
+    ...(hungUp === true ? { hungUp } : {}),
     ...(Array.isArray(left) && left.length > 0 ? { leftBehind: left.map(String) } : {}),
   };
 }

@@ -9,6 +9,7 @@ import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
 import { liveProcess } from './discovery.ts';
+import { glanceAt } from './pane.ts';
 import type { Reconciled } from './reconcile.ts';
 
 export interface Look {
@@ -25,11 +26,46 @@ export async function lookAt(context: Context, session: Session, seen: Reconcile
   const process = harnessProcess(context, run);
   if (process === null) return nothing;
   const known = await identify(context, adapter, run, process);
+  const reported = newer(known.activity, adapter.ownRecord(process, known.native?.id ?? null));
+  const looked = run.mode === 'tmux' ? await lookAtPane(context, adapter, known, reported) : null;
+  const latest = looked?.run ?? known;
   return {
-    session: withNative(session, known),
-    seen: { ...seen, run: known },
-    activity: newer(known.activity, adapter.ownRecord(process, known.native?.id ?? null)),
+    session: withNative(session, latest),
+    seen: { ...seen, run: latest },
+    activity: looked?.activity ?? reported,
   };
+}
+
+/** What was reported a moment ago may not be on the screen yet. */
+const SCREEN_LAG_MS = 1_500;
+
+const FACT_OF = { working: 'work.continued', idle: 'turn.ended' } as const;
+
+/** The screen says otherwise than what was reported: a turn was interrupted, or a question answered. */
+async function lookAtPane(
+  context: Context,
+  adapter: Adapter,
+  run: Run,
+  reported: Activity | null,
+): Promise<{ run: Run; activity: Activity } | null> {
+  if (reported !== null && Date.now() - reported.sinceMs < SCREEN_LAG_MS) return null;
+  const glance = await glanceAt(context, run);
+  const shown = glance === null ? null : adapter.readPane(glance.title, glance.screen);
+  if (shown === null || shown.is === reported?.is) return null;
+  const activity: Activity = { ...shown, sinceMs: Date.now() };
+  if (run.native === null) return { run, activity };
+  const { is, evidence, waitingFor } = shown;
+  const kind =
+    is === 'needs-input'
+      ? ({ kind: 'input.needed', waitingFor: waitingFor ?? 'an answer' } as const)
+      : ({ kind: FACT_OF[is] } as const);
+  // On record, so that since when it is so is told by the next look too.
+  const result = await context.store.observe(
+    run.id,
+    { ...kind, nativeId: run.native.id, atMs: activity.sinceMs, evidence, isFromHarness: true },
+    `screen ${is} ${activity.sinceMs}`,
+  );
+  return { run: result.is === 'accepted' ? result.run : run, activity };
 }
 
 /** The session was read before what its harness reported was taken in. */

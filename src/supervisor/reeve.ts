@@ -11,6 +11,8 @@ import { resolveCurrent } from './resolve.ts';
 import { resume } from './resume.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { RetireResult } from './retire.ts';
+import type { attachCommand, screen } from './pane.ts';
+import type { send } from './send.ts';
 import { assumeGone, stop } from './stop.ts';
 import { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
@@ -36,6 +38,9 @@ export interface Reeve {
   readonly logs: Bound<typeof logs>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
+  readonly screen: Bound<typeof screen>;
+  readonly attachCommand: Bound<typeof attachCommand>;
+  readonly send: Bound<typeof send>;
   close(): Promise<void>;
 }
 
@@ -54,9 +59,15 @@ export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
     logs: (reference, request) => logs(context, reference, request),
     remove: (reference) => remove(context, reference),
     heartbeat: (credentials) => heartbeat(context, credentials),
+    screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),
+    attachCommand: async (reference) => (await pane()).attachCommand(context, reference),
+    send: async (reference, request) => (await import('./send.ts')).send(context, reference, request),
     close: () => context.store.close(),
   };
 }
+
+/** Loaded when a pane is meant, for a start is mostly loading. */
+const pane = () => import('./pane.ts');
 
 async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
   const { run } = await resolveCurrent(context, reference);

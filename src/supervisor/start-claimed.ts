@@ -11,7 +11,7 @@ import { removeCgroup } from '../process/cgroup.ts';
 import { chooseContainment } from '../process/containment.ts';
 import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
 import { spawnKeeper } from '../process/keeper.ts';
-import type { Keeper } from '../process/keeper.ts';
+import type { Keeper, KeeperOrder } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
@@ -57,19 +57,19 @@ export async function startClaimed(
 ): Promise<StartResult> {
   const { session, run } = claimed;
   const containment = chooseContainment(run.id, atMost(context));
-  const group = run.mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own';
+  const group = groupOf(run.mode);
   let keeper: Keeper;
   let execution: Execution;
   try {
     createRunDirectory(runDirectory(context, run.id));
     execution = prepare(runDirectory(context, run.id));
-    keeper = await spawnKeeper({
+    keeper = await startKeeper(context, run, {
       runId: run.id,
       runDirectory: runDirectory(context, run.id),
       sessionName: session.name,
       mode: run.mode,
       group,
-      output: run.logPath === null ? foregroundOutput : { log: run.logPath },
+      output: run.mode === 'adopted' ? { log: '/dev/null' } : outputOf(run, foregroundOutput),
       containment,
       environment: keeperEnvironment(context.environment, context.home.path),
       finaliser: [process.execPath, finaliserPath(), run.id],
@@ -90,10 +90,33 @@ export async function startClaimed(
     throw error;
   }
   await checkpoint('launch.started');
-  const environment = { ...harnessEnvironment(context, claimed, token), ...execution.environment };
+  const environment = {
+    ...harnessEnvironment(context, claimed, token),
+    ...execution.environment,
+    ...keeper.terminal,
+  };
   keeper.letGo({ argv: execution.argv, cwd: run.cwd, environment });
   await checkpoint('launch.released');
   return afterRelease(context, claimed, keeper, { token, group });
+}
+
+function outputOf({ logPath }: Run, foreground: 'inherit' | 'stderr'): KeeperOrder['output'] {
+  return logPath === null ? foreground : { log: logPath };
+}
+
+type Group = KeeperOrder['group'];
+
+function groupOf(mode: Run['mode']): Group {
+  if (mode === 'tmux') return 'pane';
+  if (mode === 'adopted') return 'adopted';
+  return mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own';
+}
+
+async function startKeeper(context: Context, run: Run, order: KeeperOrder): Promise<Keeper> {
+  if (run.mode !== 'tmux') return spawnKeeper(order);
+  // Loaded only here, for a start is mostly loading.
+  const { spawnPaneKeeper } = await import('./pane-keeper.ts');
+  return spawnPaneKeeper(context, order, run.logPath ?? '/dev/null', run.cwd);
 }
 
 async function recordKeeper(
@@ -126,7 +149,7 @@ async function afterRelease(
   context: Context,
   claimed: SessionWithRun,
   keeper: Keeper,
-  { token, group }: { token: string; group: 'own' | 'shared' },
+  { token, group }: { token: string; group: Group },
 ): Promise<StartResult> {
   const report = await Promise.race([keeper.report, sleep(REPORT_LIMIT_MS, 'late' as const, { ref: false })]);
   if (report === 'late') {
@@ -176,7 +199,7 @@ async function recordHarness(context: Context, run: Run, harness: ProcessIdentit
 function forwarding(
   context: Context,
   harness: ProcessIdentity | null,
-  group: 'own' | 'shared',
+  group: Group,
 ): Pick<Started, 'forward' | 'forwardEarly'> {
   const send = (signal: NodeJS.Signals) => {
     if (harness !== null) signalProven(context.table, harness, signal);
@@ -215,7 +238,9 @@ async function giveUp(context: Context, claimed: SessionWithRun, reason: string)
 }
 
 function harnessEnvironment(context: Context, { session, run }: SessionWithRun, token: string) {
-  return scrubEnvironment(context.environment, SESSION_VARIABLES, {
+  const { TMUX: _tmux, TMUX_PANE: _pane, ...inherited } = context.environment;
+  // A harness in a pane of ours must not take the caller's own tmux for its place.
+  return scrubEnvironment(run.mode === 'tmux' ? inherited : context.environment, SESSION_VARIABLES, {
     runId: run.id,
     token,
     sessionName: session.name,

@@ -8,7 +8,7 @@ import { trustOf } from '../../src/harness/hook-settings/codex-trust.ts';
 import { hookStatus, installHooks, removeHooks } from '../../src/harness/hook-settings/hook-settings.ts';
 import type { HookPlace } from '../../src/harness/hook-settings/hook-settings.ts';
 
-const COMMAND = "sh '/opt/reeve/hook.sh' || exit 0";
+const PROGRAMS = { command: "sh '/opt/reeve/hook.sh' || exit 0", plugin: '/opt/reeve/opencode-plugin.mjs' };
 
 /** From `hooks/list` of Codex 0.166.0's app-server, for hooks in /home/dev/.codex/hooks.json whose command is "C". */
 const LISTED = [
@@ -96,7 +96,7 @@ describe('the trust of Codex', () => {
 
   it('goes by the position behind the hooks of others', () => {
     put('hooks.json', JSON.stringify({ hooks: { Stop: [group('a'), group('b')] } }));
-    installHooks('codex', place, COMMAND);
+    installHooks('codex', place, PROGRAMS);
     const names = Object.keys(stateIn(text('config.toml'))).map((key) =>
       key.slice(path('hooks.json:').length),
     );
@@ -113,10 +113,10 @@ describe('the trust of Codex', () => {
   it('names the directory without links if CODEX_HOME was set, and as it is if not', () => {
     symlinkSync(home, `${home}/again`);
     const linked = join(home, 'again');
-    installHooks('codex', { home: linked, environment: {} }, COMMAND);
+    installHooks('codex', { home: linked, environment: {} }, PROGRAMS);
     expect(Object.keys(stateIn(text('config.toml')))[0]).toContain(`${linked}/.codex/hooks.json:`);
     removeHooks('codex', place);
-    installHooks('codex', { home, environment: { CODEX_HOME: join(linked, '.codex') } }, COMMAND);
+    installHooks('codex', { home, environment: { CODEX_HOME: join(linked, '.codex') } }, PROGRAMS);
     expect(Object.keys(stateIn(text('config.toml')))[0]).toContain(path('hooks.json:'));
   });
 
@@ -124,10 +124,10 @@ describe('the trust of Codex', () => {
     'comes behind all else, and leaves no byte of itself (%j)',
     (config) => {
       put('config.toml', config);
-      installHooks('codex', place, COMMAND);
+      installHooks('codex', place, PROGRAMS);
       expect(text('config.toml').startsWith(config)).toBe(true);
-      expect(hookStatus('codex', place, COMMAND).is).toBe('installed');
-      expect(installHooks('codex', place, COMMAND).changes).toEqual([]);
+      expect(hookStatus('codex', place, PROGRAMS).is).toBe('installed');
+      expect(installHooks('codex', place, PROGRAMS).changes).toEqual([]);
       removeHooks('codex', place);
       expect(text('config.toml')).toBe(config);
     },
@@ -135,14 +135,14 @@ describe('the trust of Codex', () => {
 
   it('is renewed when the command changes, and missed when it is gone', () => {
     put('config.toml', 'model = "x"\n');
-    installHooks('codex', place, "sh '/old/hook.sh'");
+    installHooks('codex', place, { ...PROGRAMS, command: "sh '/old/hook.sh'" });
     const old = stateIn(text('config.toml'));
-    installHooks('codex', place, COMMAND);
+    installHooks('codex', place, PROGRAMS);
     const now = stateIn(text('config.toml'));
     expect(Object.keys(now)).toEqual(Object.keys(old));
     expect(now).not.toEqual(old);
     put('config.toml', 'model = "x"\n');
-    expect(hookStatus('codex', place, COMMAND)).toMatchObject({
+    expect(hookStatus('codex', place, PROGRAMS)).toMatchObject({
       is: 'partly',
       missing: [],
       outdated: [],
@@ -159,7 +159,7 @@ describe('the trust of Codex', () => {
 
   it('keeps what Codex wrote between and behind ours', () => {
     put('config.toml', 'model = "x"');
-    installHooks('codex', place, COMMAND);
+    installHooks('codex', place, PROGRAMS);
     const theirs = `[hooks.state."${path('hooks.json')}:stop:7:0"]\ntrusted_hash = "sha256:1"\n`;
     const config = text('config.toml').replace(/^(?=\[hooks\.state\."[^"]*:stop:0:0"\])/mu, theirs);
     put('config.toml', `${config}\n[projects."/w"]\ntrust_level = "trusted"\n`);
@@ -168,22 +168,22 @@ describe('the trust of Codex', () => {
   });
 
   it('knows a hook that was switched off in Codex, and leaves it so', () => {
-    installHooks('codex', place, COMMAND);
+    installHooks('codex', place, PROGRAMS);
     put('config.toml', text('config.toml').replace(/^trusted_hash/mu, 'enabled = false\ntrusted_hash'));
-    expect(hookStatus('codex', place, COMMAND)).toMatchObject({
+    expect(hookStatus('codex', place, PROGRAMS)).toMatchObject({
       is: 'installed',
       switchedOffBy: '/hooks in Codex (SessionStart)',
     });
-    expect(installHooks('codex', place, COMMAND).changes).toEqual([]);
+    expect(installHooks('codex', place, PROGRAMS).changes).toEqual([]);
     removeHooks('codex', place);
     expect(() => text('config.toml')).toThrow('ENOENT');
   });
 
   it('that somebody gave by hand is not given twice', () => {
-    installHooks('codex', place, COMMAND);
+    installHooks('codex', place, PROGRAMS);
     const byHand = text('config.toml').replaceAll(/ *#.*$/gmu, '');
     put('config.toml', byHand);
-    expect(installHooks('codex', place, COMMAND).changes).toEqual([]);
+    expect(installHooks('codex', place, PROGRAMS).changes).toEqual([]);
     removeHooks('codex', place);
     expect(text('config.toml')).toBe(byHand);
   });
@@ -191,7 +191,7 @@ describe('the trust of Codex', () => {
 
 describe('the hooks of others in Codex', () => {
   it('keep their positions when ours go, for they are trusted by them', () => {
-    installHooks('codex', place, COMMAND);
+    installHooks('codex', place, PROGRAMS);
     const settings = JSON.parse(text('hooks.json')) as { hooks: Record<string, unknown[]> };
     settings.hooks['Stop']?.push(group('mine'));
     put('hooks.json', JSON.stringify(settings));
@@ -211,7 +211,7 @@ describe('a Codex configuration that cannot take trust', () => {
     put('hooks.json', '{}');
     let refused: unknown;
     try {
-      installHooks('codex', place, COMMAND);
+      installHooks('codex', place, PROGRAMS);
     } catch (error) {
       refused = error;
     }

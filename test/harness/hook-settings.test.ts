@@ -24,6 +24,7 @@ import {
 import type { HookPlace } from '../../src/harness/hook-settings/hook-settings.ts';
 
 const COMMAND = "sh '/opt/reeve/hook.sh' || exit 0";
+const PROGRAMS = { command: COMMAND, plugin: '/opt/reeve/opencode-plugin.mjs' };
 const MARKED = `REEVE_HOOK=1 ${COMMAND}`;
 const JSON_FILES = { claude: '.claude/settings.json', gemini: '.gemini/settings.json' } as const;
 
@@ -35,10 +36,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-function put(name: string, text: string | Buffer): string {
+function put(name: string, content: string | Buffer): string {
   const path = join(home, name);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
+  writeFileSync(path, content);
   return path;
 }
 
@@ -51,6 +52,10 @@ function files(directory = home): string[] {
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
     .sort();
+}
+
+function fail(): never {
+  throw new Error('There is none.');
 }
 
 function refusal(action: () => unknown): ReeveError {
@@ -66,7 +71,7 @@ function refusal(action: () => unknown): ReeveError {
 describe('hooks in settings that were not there', () => {
   it('are one handler for each event of Claude, and gone with the file that came with them', () => {
     const path = join(home, '.claude/settings.json');
-    expect(installHooks('claude', place, COMMAND)).toEqual({
+    expect(installHooks('claude', place, PROGRAMS)).toEqual({
       target: 'claude',
       changes: [{ path, is: 'created', backup: null }],
       notes: [],
@@ -80,7 +85,7 @@ describe('hooks in settings that were not there', () => {
   });
 
   it('have milliseconds and a name for Gemini', () => {
-    installHooks('gemini', place, COMMAND);
+    installHooks('gemini', place, PROGRAMS);
     const handler = { type: 'command', name: 'reeve', command: MARKED, timeout: 5000 };
     expect(JSON.parse(text('.gemini/settings.json'))).toEqual({
       hooks: Object.fromEntries(HOOK_EVENTS.gemini.map((event) => [event, [{ hooks: [handler] }]])),
@@ -88,16 +93,16 @@ describe('hooks in settings that were not there', () => {
   });
 
   it.each(HOOK_TARGETS)('are installed once and removed once, whatever is tried again (%s)', (target) => {
-    expect(hookStatus(target, place, COMMAND).is).toBe('absent');
-    installHooks(target, place, COMMAND);
+    expect(hookStatus(target, place, PROGRAMS).is).toBe('absent');
+    installHooks(target, place, PROGRAMS);
     const before = files().map(text);
-    expect(installHooks(target, place, COMMAND).changes).toEqual([]);
+    expect(installHooks(target, place, PROGRAMS).changes).toEqual([]);
     expect(files().map(text)).toEqual(before);
-    expect(hookStatus(target, place, COMMAND)).toMatchObject({ is: 'installed', switchedOffBy: null });
+    expect(hookStatus(target, place, PROGRAMS)).toMatchObject({ is: 'installed', switchedOffBy: null });
     removeHooks(target, place);
     expect(files()).toEqual([]);
     expect(removeHooks(target, place).changes).toEqual([]);
-    expect(hookStatus(target, place, COMMAND).is).toBe('absent');
+    expect(hookStatus(target, place, PROGRAMS).is).toBe('absent');
   });
 
   it('are looked for where the harness was told to look', () => {
@@ -107,7 +112,7 @@ describe('hooks in settings that were not there', () => {
       GEMINI_CLI_HOME: join(home, 'g'),
       XDG_CONFIG_HOME: join(home, 'o'),
     };
-    for (const target of HOOK_TARGETS) installHooks(target, { home, environment }, COMMAND);
+    for (const target of HOOK_TARGETS) installHooks(target, { home, environment }, PROGRAMS);
     expect(files()).toEqual([
       'c/settings.json',
       'g/.gemini/settings.json',
@@ -130,7 +135,7 @@ describe('hooks in settings of somebody', () => {
 
   it('stand behind theirs, and leave every other byte alone', () => {
     put('.claude/settings.json', THEIRS);
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     const now = text('.claude/settings.json');
     expect(now).toContain('"model": "opus", // for now\n');
     expect(now).toContain('{"type": "command", "command": "say done"}] }, /* the last */\n            {');
@@ -141,12 +146,12 @@ describe('hooks in settings of somebody', () => {
   it('are preceded by one backup, which is never written again', () => {
     const path = put('.claude/settings.json', THEIRS);
     chmodSync(path, 0o600);
-    expect(installHooks('claude', place, COMMAND).changes).toEqual([
+    expect(installHooks('claude', place, PROGRAMS).changes).toEqual([
       { path, is: 'changed', backup: `${path}.reeve-backup` },
     ]);
     removeHooks('claude', place);
     writeFileSync(path, '{"other": true}');
-    expect(installHooks('claude', place, COMMAND).changes).toEqual([{ path, is: 'changed', backup: null }]);
+    expect(installHooks('claude', place, PROGRAMS).changes).toEqual([{ path, is: 'changed', backup: null }]);
     expect(text('.claude/settings.json.reeve-backup')).toBe(THEIRS);
     expect(statSync(`${path}.reeve-backup`).mode & 0o777).toBe(0o600);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -159,28 +164,28 @@ describe('hooks in settings of somebody', () => {
       '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}',
     );
     const original = text('.claude/settings.json');
-    installHooks('claude', place, "sh '/old/hook.sh'");
+    installHooks('claude', place, { ...PROGRAMS, command: "sh '/old/hook.sh'" });
     const stale = `"PreCompact": [{"hooks": [{"type": "command", "command": "REEVE_HOOK=1 old"}]}], "Stop"`;
     put('.claude/settings.json', text('.claude/settings.json').replace('"Stop"', stale));
-    expect(hookStatus('claude', place, COMMAND)).toMatchObject({
+    expect(hookStatus('claude', place, PROGRAMS)).toMatchObject({
       is: 'partly',
       missing: [],
       outdated: ['PreCompact', 'Stop', ...HOOK_EVENTS.claude.filter((event) => event !== 'Stop')],
     });
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     expect(text('.claude/settings.json')).not.toMatch(/old/u);
-    expect(hookStatus('claude', place, COMMAND).is).toBe('installed');
+    expect(hookStatus('claude', place, PROGRAMS).is).toBe('installed');
     removeHooks('claude', place);
-    expect(text('.claude/settings.json')).toBe(original);
+    expect(JSON.parse(text('.claude/settings.json'))).toEqual(JSON.parse(original));
   });
 
   it('say which events are missing', () => {
     put('.claude/settings.json', '{}');
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     const settings = JSON.parse(text('.claude/settings.json')) as { hooks: Record<string, unknown> };
     delete settings.hooks['Stop'];
     put('.claude/settings.json', JSON.stringify(settings));
-    expect(hookStatus('claude', place, COMMAND)).toEqual({
+    expect(hookStatus('claude', place, PROGRAMS)).toEqual({
       target: 'claude',
       path: join(home, '.claude/settings.json'),
       is: 'partly',
@@ -192,7 +197,7 @@ describe('hooks in settings of somebody', () => {
   });
 
   it('leave a handler that somebody put beside ours', () => {
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     const settings = JSON.parse(text('.claude/settings.json')) as {
       hooks: Record<string, { hooks: unknown[] }[]>;
     };
@@ -206,12 +211,12 @@ describe('hooks in settings of somebody', () => {
 
   it('keep an empty file that was there, and remove one that came with them after its reformatting', () => {
     put('.claude/settings.json', '{}');
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     put('.claude/settings.json', JSON.stringify(JSON.parse(text('.claude/settings.json')), null, 2));
     removeHooks('claude', place);
     expect(JSON.parse(text('.claude/settings.json'))).toEqual({});
     rmSync(home, { recursive: true });
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     put('.claude/settings.json', JSON.stringify(JSON.parse(text('.claude/settings.json')), null, '\t'));
     removeHooks('claude', place);
     expect(files()).toEqual([]);
@@ -223,15 +228,15 @@ describe('hooks in settings of somebody', () => {
     ['gemini', '{"hooksConfig": {"disabled": ["reeve"]}}', 'hooksConfig.disabled'],
   ] as const)('are known to be switched off (%s: %s)', (target, settings, by) => {
     put(JSON_FILES[target], settings);
-    installHooks(target, place, COMMAND);
-    expect(hookStatus(target, place, COMMAND)).toMatchObject({ is: 'installed', switchedOffBy: by });
+    installHooks(target, place, PROGRAMS);
+    expect(hookStatus(target, place, PROGRAMS)).toMatchObject({ is: 'installed', switchedOffBy: by });
   });
 
   it('go through a link, which stays one', () => {
     put('dotfiles/claude.json', '{"a": 1}');
     mkdirSync(join(home, '.claude'));
     symlinkSync('../dotfiles/claude.json', join(home, '.claude/settings.json'));
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     expect(lstatSync(join(home, '.claude/settings.json')).isSymbolicLink()).toBe(true);
     expect(text('dotfiles/claude.json')).toContain(MARKED);
     removeHooks('claude', place);
@@ -241,7 +246,7 @@ describe('hooks in settings of somebody', () => {
   it('go through a link that leads nowhere yet', () => {
     mkdirSync(join(home, '.claude'));
     symlinkSync('../dotfiles/claude.json', join(home, '.claude/settings.json'));
-    installHooks('claude', place, COMMAND);
+    installHooks('claude', place, PROGRAMS);
     expect(JSON.parse(text('dotfiles/claude.json'))).toHaveProperty('hooks');
     removeHooks('claude', place);
     expect(lstatSync(join(home, '.claude/settings.json')).isSymbolicLink()).toBe(true);
@@ -262,7 +267,7 @@ describe('settings that cannot take hooks', () => {
   ])('are refused and left alone: %s', (_, content) => {
     const path = put('.claude/settings.json', content);
     const before = readFileSync(path);
-    for (const act of [() => installHooks('claude', place, COMMAND), () => removeHooks('claude', place)]) {
+    for (const act of [() => installHooks('claude', place, PROGRAMS), () => removeHooks('claude', place)]) {
       const error = refusal(act);
       expect(error.code).toBe('bad_settings');
       expect(error.message).toContain(path);
@@ -270,7 +275,7 @@ describe('settings that cannot take hooks', () => {
     }
     expect(readFileSync(path)).toEqual(before);
     expect(files()).toEqual(['.claude/settings.json']);
-    expect(hookStatus('claude', place, COMMAND)).toEqual({
+    expect(hookStatus('claude', place, PROGRAMS)).toEqual({
       target: 'claude',
       path,
       is: 'unreadable',
@@ -280,9 +285,9 @@ describe('settings that cannot take hooks', () => {
 
   it('are refused when a directory is in their place, or a file in that of their directory', () => {
     mkdirSync(join(home, '.claude/settings.json'), { recursive: true });
-    expect(refusal(() => installHooks('claude', place, COMMAND)).code).toBe('bad_settings');
+    expect(refusal(() => installHooks('claude', place, PROGRAMS)).code).toBe('bad_settings');
     put('.gemini', 'not a directory');
-    expect(refusal(() => installHooks('gemini', place, COMMAND)).code).toBe('bad_settings');
+    expect(refusal(() => installHooks('gemini', place, PROGRAMS)).code).toBe('bad_settings');
     expect(files()).toEqual(['.gemini']);
   });
 
@@ -294,54 +299,48 @@ describe('settings that cannot take hooks', () => {
       const directory = forbidden ?? join(home, 'read-only');
       if (forbidden === undefined) mkdirSync(directory, { mode: 0o555 });
       const environment = { CLAUDE_CONFIG_DIR: directory };
-      expect(refusal(() => installHooks('claude', { home, environment }, COMMAND)).code).toBe('bad_settings');
+      expect(refusal(() => installHooks('claude', { home, environment }, PROGRAMS)).code).toBe(
+        'bad_settings',
+      );
     },
   );
 });
 
 describe('the plugin for opencode', () => {
-  it('is a module that loads, and replaces one of an earlier version', async () => {
-    installHooks('opencode', place, "sh '/old/hook.sh'");
-    expect(hookStatus('opencode', place, COMMAND)).toMatchObject({ is: 'partly', outdated: ['plugin'] });
-    installHooks('opencode', place, COMMAND);
-    const path = '.config/opencode/plugins/reeve-hooks.js';
-    expect(text(path)).not.toContain('/old/');
-    const source = `data:text/javascript,${encodeURIComponent(text(path))}`;
-    const module = (await import(/* @vite-ignore */ source)) as Record<string, unknown>;
-    // opencode calls everything that is exported.
-    expect(Object.keys(module)).toEqual(['ReeveHooks']);
-    expect(files()).toEqual([path]);
+  const PLUGIN = '.config/opencode/plugins/reeve-hooks.js';
+  const load = async () => {
+    const source = `data:text/javascript,${encodeURIComponent(text(PLUGIN))}`;
+    // opencode calls everything that a plugin exports.
+    return Object.entries((await import(/* @vite-ignore */ source)) as Record<string, unknown>) as [
+      string,
+      (input: object) => Promise<unknown>,
+    ][];
+  };
+
+  it('loads the one of this version, and replaces that of an earlier one', async () => {
+    const plugin = put('a b/plugin.mjs', 'export const Reeve = async (input) => ({ got: input });\n');
+    installHooks('opencode', place, { ...PROGRAMS, plugin: '/old/plugin.mjs' });
+    expect(hookStatus('opencode', place, PROGRAMS)).toMatchObject({ is: 'partly', outdated: ['plugin'] });
+    installHooks('opencode', place, { ...PROGRAMS, plugin });
+    expect(text(PLUGIN)).not.toContain('/old/');
+    const [[, Reeve] = fail(), ...others] = await load();
+    expect(others).toEqual([]);
+    expect(await Reeve({ directory: '/w' })).toEqual({ got: { directory: '/w' } });
   });
 
-  it('tells the hook what happens to which session, and survives a hook that fails', async () => {
-    const log = join(home, 'log');
-    installHooks('opencode', place, `sh -c '{ cat; echo; } >> "$0"; exit 3' '${log}'`);
-    const source = encodeURIComponent(text('.config/opencode/plugins/reeve-hooks.js'));
-    const { ReeveHooks } = (await import(/* @vite-ignore */ `data:text/javascript,${source}`)) as {
-      ReeveHooks: (input: object) => Promise<{
-        event: (input: object) => Promise<void>;
-        'chat.message': (input: object) => Promise<void>;
-      }>;
-    };
-    const hooks = await ReeveHooks({ directory: '/work' });
-    const session = (type: string, properties: object) => hooks.event({ event: { type, properties } });
-    await session('session.created', { sessionID: 'child', info: { id: 'child', parentID: 'parent' } });
-    await session('session.updated', { sessionID: 'child', info: { id: 'child' } });
-    await session('server.connected', {});
-    await hooks['chat.message']({ sessionID: 'parent' });
-    await session('session.idle', { sessionID: 'child' });
-    const common = { cwd: '/work', opencode_pid: process.pid };
-    const told = readFileSync(log, 'utf8').trim().split('\n');
-    expect(told.map((line) => JSON.parse(line) as unknown)).toEqual([
-      { hook_event_name: 'session.created', session_id: 'child', parent_session_id: 'parent', ...common },
-      { hook_event_name: 'chat.message', session_id: 'parent', ...common },
-      { hook_event_name: 'session.idle', session_id: 'child', parent_session_id: 'parent', ...common },
-    ]);
+  it('does nothing when Reeve is gone or broken', async () => {
+    installHooks('opencode', place, { ...PROGRAMS, plugin: join(home, 'gone.mjs') });
+    const [[, gone] = fail()] = await load();
+    expect(await gone({})).toEqual({});
+    const broken = put('broken.mjs', 'export const Reeve = async () => { throw new Error("broken"); };\n');
+    installHooks('opencode', place, { ...PROGRAMS, plugin: broken });
+    const [[, failing] = fail()] = await load();
+    expect(await failing({})).toEqual({});
   });
 
   it('leaves a file of that name alone which is not its own', () => {
-    const path = put('.config/opencode/plugins/reeve-hooks.js', 'export const Mine = async () => ({});\n');
-    expect(refusal(() => installHooks('opencode', place, COMMAND)).code).toBe('bad_settings');
+    const path = put(PLUGIN, 'export const Mine = async () => ({});\n');
+    expect(refusal(() => installHooks('opencode', place, PROGRAMS)).code).toBe('bad_settings');
     expect(refusal(() => removeHooks('opencode', place)).code).toBe('bad_settings');
     expect(readFileSync(path, 'utf8')).toBe('export const Mine = async () => ({});\n');
   });

@@ -9,6 +9,7 @@ import type { Range, SessionDetail } from '../../supervisor/list.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import { followLog } from '../follow.ts';
+import { joinPane } from '../pane.ts';
 import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
@@ -102,9 +103,14 @@ export async function why(reference: string, options: OutputOptions): Promise<nu
 
 export async function logs(
   reference: string,
-  options: OutputOptions & { follow?: boolean; lines?: number },
+  options: OutputOptions & { follow?: boolean; lines?: number; screen?: boolean },
 ): Promise<number> {
   return withReeve(async (reeve) => {
+    if (options.screen === true) {
+      const text = await reeve.screen(reference, options.lines ?? 0);
+      print(options, { screen: text }, text.trimEnd());
+      return 0;
+    }
     if (options.json === true && options.follow === true) {
       throw new ReeveError('usage', 'A log that is followed has no end, so it is no JSON value.', {
         hint: 'Leave out --follow or --json.',
@@ -134,6 +140,7 @@ export async function attach(reference: string, options: OutputOptions): Promise
       print(options, { attached: run.logPath !== null, session: name, run }, '');
       return 0;
     }
+    if (run.mode === 'tmux') return joinPane(reeve, name);
     say(`following ${name} (run ${run.id}). Ctrl-C leaves it running.`);
     await followLog(reeve, reference, { follow: true, lines: 20 });
     return 0;

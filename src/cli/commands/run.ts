@@ -8,6 +8,7 @@ import { openReeve } from '../../supervisor/reeve.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
+import { joinPane } from '../pane.ts';
 import { print, say } from '../output.ts';
 import { insideError, liveOwnerError, ownerDetails, unmanagedError, unprovenError } from '../render/owner.ts';
 import { clock } from '../render/time.ts';
@@ -16,6 +17,7 @@ export interface StartOptions {
   readonly session?: string;
   readonly cwd?: string;
   readonly detach?: boolean;
+  readonly tmux?: boolean;
   readonly onLive?: OnLive;
   readonly force?: boolean;
   readonly unmanaged?: boolean;
@@ -48,11 +50,11 @@ async function start(
   launch: (reeve: Reeve, request: Omit<LaunchRequest, 'argv' | 'session'>) => Promise<LaunchResult>,
 ): Promise<number> {
   const reeve = await openReeve();
-  const signals = options.detach === true ? null : new HeldSignals();
+  const signals = options.detach === true || options.tmux === true ? null : new HeldSignals();
   try {
     const result = await launch(reeve, {
       cwd: options.cwd,
-      mode: options.detach === true ? 'detached' : 'foreground',
+      mode: options.tmux === true ? 'tmux' : options.detach === true ? 'detached' : 'foreground',
       onLive: options.force === true ? 'retire' : options.onLive,
       harness: options.harness,
       unmanaged: options.unmanaged,
@@ -87,9 +89,10 @@ async function conclude(
       throw neverStarted(result.session.name, result.run.ending?.reason ?? 'no reason is known');
     case 'started':
       sayReplaced(result.replaced);
-      return signals === null
-        ? detached(reeve, result, options)
-        : foreground(reeve, result, options, signals);
+      if (signals !== null) return foreground(reeve, result, options, signals);
+      return options.tmux === true && options.detach !== true && options.json !== true
+        ? inPane(reeve, result)
+        : detached(reeve, result, options);
   }
 }
 
@@ -97,10 +100,16 @@ async function detached(reeve: Reeve, result: StartedResult, options: StartOptio
   result.release();
   const { session, run: started } = result;
   const replaced = result.replaced?.id ?? null;
-  const text = `${session.name}: run ${started.id} (epoch ${started.epoch}) is executing${pidOf(started.harness?.pid)}. Log: reeve logs -f ${session.name}`;
+  const text = `${session.name}: run ${started.id} (epoch ${started.epoch}) is executing${pidOf(started.harness?.pid)}. ${options.tmux === true ? `Join it: reeve attach ${session.name}` : `Log: reeve logs -f ${session.name}`}`;
   if (options.json === true) print(options, { ...(await reeve.show(session.id)), replaced }, '');
   else print(options, null, text);
   return 0;
+}
+
+/** A session in tmux is joined at once; leaving it leaves it running. */
+async function inPane(reeve: Reeve, result: StartedResult): Promise<number> {
+  result.release();
+  return joinPane(reeve, result.session.name);
 }
 
 async function foreground(
@@ -135,6 +144,7 @@ async function attachTo(
     print(options, { attached: true, ...details }, '');
     return 0;
   }
+  if ((await reeve.show(name)).run.mode === 'tmux') return joinPane(reeve, name);
   say(`${name} is alive; following its output. Ctrl-C leaves it running.`);
   await followLog(reeve, name, { follow: true, lines: 20 });
   return 0;

@@ -13,6 +13,16 @@ import type { HookPlace, HookTarget } from './target.ts';
 export { HOOK_TARGETS } from './target.ts';
 export type { HookPlace, HookTarget } from './target.ts';
 
+export interface HookPrograms {
+  /**
+   * For a shell; gets the hook's payload on stdin. Our mark, an assignment, is put in front of it, so it begins with the
+   * name of a program, not with a brace or a keyword.
+   */
+  readonly command: string;
+  /** The path of the module that opencode shall load. */
+  readonly plugin: string;
+}
+
 export interface HookReport {
   readonly target: HookTarget;
   /** Empty when everything was as wanted already. */
@@ -37,12 +47,8 @@ export type HookStatus = { readonly target: HookTarget; readonly path: string } 
   | { readonly is: 'unreadable'; readonly because: string }
 );
 
-/**
- * `command` is for a shell and gets the hook's payload on stdin. Our mark, an assignment, is put in front of it, so it
- * begins with a program's name, not with a brace or a keyword.
- */
-export function installHooks(target: HookTarget, place: HookPlace, command: string): HookReport {
-  return report(target, installEdits(target, place, command), []);
+export function installHooks(target: HookTarget, place: HookPlace, programs: HookPrograms): HookReport {
+  return report(target, installEdits(target, place, programs), []);
 }
 
 export function removeHooks(target: HookTarget, place: HookPlace): HookReport {
@@ -50,25 +56,25 @@ export function removeHooks(target: HookTarget, place: HookPlace): HookReport {
   return report(target, removalEdits(target, place), notes);
 }
 
-export function hookStatus(target: HookTarget, place: HookPlace, command: string): HookStatus {
+export function hookStatus(target: HookTarget, place: HookPlace, programs: HookPrograms): HookStatus {
   const path = target === 'opencode' ? pluginPath(place) : settingsPath(target, place);
   try {
-    return { target, path, ...statusOf(target, place, command) };
+    return { target, path, ...statusOf(target, place, programs) };
   } catch (error) {
     if (!(error instanceof ReeveError)) throw error;
     return { target, path, is: 'unreadable', because: error.message };
   }
 }
 
-function installEdits(target: HookTarget, place: HookPlace, command: string): readonly Edit[] {
+function installEdits(target: HookTarget, place: HookPlace, programs: HookPrograms): readonly Edit[] {
   switch (target) {
     case 'claude':
     case 'gemini':
-      return [installEdit(target, readHookFile(target, place), command)];
+      return [installEdit(target, readHookFile(target, place), programs.command)];
     case 'codex':
-      return codexInstallEdits(place, command);
+      return codexInstallEdits(place, programs.command);
     case 'opencode':
-      return [{ file: readPlugin(place), text: pluginText(command), occasion: 'later-change' }];
+      return [{ file: readPlugin(place), text: pluginText(programs.plugin), occasion: 'later-change' }];
   }
 }
 
@@ -90,10 +96,10 @@ function report(target: HookTarget, edits: readonly Edit[], notes: readonly stri
 
 type BareStatus<S> = S extends unknown ? Omit<S, 'target' | 'path'> : never;
 
-function statusOf(target: HookTarget, place: HookPlace, command: string): BareStatus<HookStatus> {
-  if (target === 'opencode') return pluginStatus(readPlugin(place), command);
+function statusOf(target: HookTarget, place: HookPlace, programs: HookPrograms): BareStatus<HookStatus> {
+  if (target === 'opencode') return pluginStatus(readPlugin(place), programs);
   const file = readHookFile(target, place);
-  const { found, missing, outdated } = eventStates(target, file, command);
+  const { found, missing, outdated } = eventStates(target, file, programs.command);
   if (found.length === 0) return { is: 'absent' };
   const { untrusted, off } =
     target === 'codex' ? codexTrustStates(place, file, found) : { untrusted: [], off: [] };
@@ -104,9 +110,9 @@ function statusOf(target: HookTarget, place: HookPlace, command: string): BareSt
     : { is: 'partly', missing, outdated, untrusted, switchedOffBy: offBy };
 }
 
-function pluginStatus({ text }: SettingsFile, command: string): BareStatus<HookStatus> {
+function pluginStatus({ text }: SettingsFile, { plugin }: HookPrograms): BareStatus<HookStatus> {
   if (text === null) return { is: 'absent' };
-  if (text === pluginText(command)) return { is: 'installed', switchedOffBy: null };
+  if (text === pluginText(plugin)) return { is: 'installed', switchedOffBy: null };
   return { is: 'partly', missing: [], outdated: ['plugin'], untrusted: [], switchedOffBy: null };
 }
 

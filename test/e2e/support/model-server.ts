@@ -28,6 +28,8 @@ interface ModelRequest {
   readonly isConversation: boolean;
   /** The text of the last user prompt. */
   readonly prompt: string;
+  /** All that the user's side said in this conversation, oldest first: what the harness still knows of it. */
+  readonly prompts: readonly string[];
   /** How many tool results there are since that prompt. */
   readonly step: number;
   readonly sessionHint?: string;
@@ -121,7 +123,8 @@ async function handle(
   const { prompt, step } = progressOf(asked);
   const isConversation = asked.tools.length > 0;
   const hint = asked.sessionHint ? { sessionHint: asked.sessionHint } : {};
-  log({ atMs, api: dialect.api, isConversation, prompt, step, ...hint, end: null });
+  const prompts = asked.messages.map(({ said }) => said).filter((said) => said !== '');
+  log({ atMs, api: dialect.api, isConversation, prompt, prompts, step, ...hint, end: null });
   const turn = isConversation ? turnOf(prompt, step) : sideAnswer(asked);
   await answer(outgoing, dialect, asked, turn, closing);
 }

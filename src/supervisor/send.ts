@@ -1,0 +1,174 @@
+/**
+ * Types a message into a session in tmux, once, and counts it as delivered only when the harness shows that it took it.
+ * While it works, or waits for an answer, nothing is typed: the text would go somewhere else.
+ */
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../api/errors.ts';
+import { promptDigest } from '../harness/prompt.ts';
+import type { LiveRun } from '../lifecycle/run.ts';
+import { lookAt } from './activity.ts';
+import type { Context } from './context.ts';
+import { runDirectory } from './liveness.ts';
+import { answered, paneOf } from './pane.ts';
+import { tmuxOf } from './pane-keeper.ts';
+import { reconcileRun } from './reconcile.ts';
+import { resolveCurrent } from './resolve.ts';
+
+export interface SendRequest {
+  readonly text: string;
+  /** Wait until it is idle, instead of being refused while it is not. */
+  readonly queue?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Sent {
+  readonly session: string;
+  readonly run: string;
+  readonly characters: number;
+}
+
+/** More is a file: a harness's input box is no place for it. */
+const MAX_CHARACTERS = 100_000;
+const POLL_MS = 100;
+/** A harness takes what came together with the text for a part of it, so Enter follows after a pause. */
+const BEFORE_ENTER_MS = 400;
+/** How long a harness may take from Enter to its report; a busy machine starts hooks slowly. */
+const TAKEN_LIMIT_MS = 20_000;
+/** A sender that died left its lock behind; no sending takes longer. */
+const LOCK_STALE_MS = 60_000;
+
+export async function send(context: Context, reference: string, request: SendRequest): Promise<Sent> {
+  const text = checkedText(request.text);
+  const { sessionName, run } = await paneOf(context, reference);
+  await untilIdle(context, sessionName, request);
+  return withLock(join(runDirectory(context, run.id), 'send.lock'), sessionName, async () => {
+    // Somebody may have typed, or another sender been faster, since it was seen idle.
+    await requireIdle(context, sessionName);
+    return deliver(context, sessionName, run, text);
+  });
+}
+
+function checkedText(text: string): string {
+  const whole = text.replaceAll('\r\n', '\n').replace(/\n+$/, '');
+  if (whole.trim() === '') throw new ReeveError('usage', 'There is nothing to send: the text is empty.');
+  if (whole.length > MAX_CHARACTERS) {
+    throw new ReeveError(
+      'usage',
+      `The text has ${whole.length} characters, and ${MAX_CHARACTERS} are the most that is typed into a harness.`,
+      { hint: 'Put it into a file, and send the name of the file.' },
+    );
+  }
+  const control = /[\p{Cc}]/gu;
+  for (const { 0: character, index } of whole.matchAll(control)) {
+    if (character === '\n' || character === '\t') continue;
+    const code = character.charCodeAt(0).toString(16).padStart(2, '0');
+    throw new ReeveError(
+      'usage',
+      `The text has a control character (0x${code}, at ${index}), which would act as a key.`,
+      {
+        hint: 'Take it out; line breaks and tabs are fine.',
+      },
+    );
+  }
+  return whole;
+}
+
+async function untilIdle(context: Context, sessionName: string, request: SendRequest): Promise<void> {
+  if (request.queue !== true) return requireIdle(context, sessionName);
+  while ((await activityOf(context, sessionName)).is !== 'idle') {
+    if (request.signal?.aborted === true) throw new ReeveError('busy', `Nothing was sent to ${sessionName}.`);
+    await sleep(POLL_MS);
+  }
+}
+
+async function requireIdle(context: Context, sessionName: string): Promise<void> {
+  const { is, waitingFor } = await activityOf(context, sessionName);
+  if (is === 'idle') return;
+  const doing = is === 'working' ? 'is working' : `waits for ${waitingFor ?? 'an answer'}`;
+  throw new ReeveError('busy', `${sessionName} ${doing}; nothing was sent.`, {
+    hint: `Wait for it: add --queue    Look or answer: reeve attach ${sessionName}`,
+    details: { status: is },
+  });
+}
+
+async function activityOf(context: Context, sessionName: string) {
+  const found = await resolveCurrent(context, sessionName);
+  const seen = await reconcileRun(context, found.run);
+  if (seen.run.state === 'ended') {
+    throw new ReeveError('not_found', `${sessionName} has ended; nothing was sent.`);
+  }
+  const { activity } = await lookAt(context, found.session, seen);
+  return { is: activity?.is ?? 'working', waitingFor: activity?.waitingFor ?? null };
+}
+
+async function deliver(context: Context, sessionName: string, run: LiveRun, text: string): Promise<Sent> {
+  const tmux = tmuxOf(context);
+  const before = await lastEvent(context, run);
+  answered(await tmux.paste(run.id, text), sessionName);
+  await sleep(BEFORE_ENTER_MS);
+  answered(await tmux.press(run.id, 'Enter'), sessionName);
+  const isTaken = await wasTaken(context, sessionName, run, { digest: promptDigest(text), after: before });
+  const characters = text.length;
+  await context.store.note(
+    {
+      sessionId: run.sessionId,
+      runId: run.id,
+      kind: isTaken ? 'message.delivered' : 'message.undelivered',
+      actor: context.actor,
+      data: { characters },
+    },
+    'always',
+  );
+  if (isTaken) return { session: sessionName, run: run.id, characters };
+  throw new ReeveError(
+    'undelivered',
+    `The text was typed into ${sessionName}, but that the harness took it was not seen.`,
+    {
+      hint: `Look before you send it again: reeve attach ${sessionName}`,
+    },
+  );
+}
+
+async function lastEvent(context: Context, run: LiveRun): Promise<number> {
+  return (await context.store.eventsOf(run.sessionId)).at(-1)?.seq ?? 0;
+}
+
+/** The harness reports a turn that begins with this very text; one that reports nothing at least goes to work. */
+async function wasTaken(
+  context: Context,
+  sessionName: string,
+  run: LiveRun,
+  message: { digest: string; after: number },
+): Promise<boolean> {
+  const deadline = performance.now() + TAKEN_LIMIT_MS;
+  while (performance.now() < deadline) {
+    const { is } = await activityOf(context, sessionName);
+    const events = (await context.store.eventsOf(run.sessionId)).filter(({ seq }) => seq > message.after);
+    const turns = events.filter(({ kind }) => kind === 'harness.turn.started');
+    if (turns.some(({ data }) => data['promptDigest'] === message.digest)) return true;
+    if (turns.some(({ data }) => data['promptDigest'] === null) && is === 'working') return true;
+    await sleep(POLL_MS);
+  }
+  return false;
+}
+
+/** Two that type at the same time would make one text of theirs. */
+async function withLock<T>(path: string, sessionName: string, work: () => Promise<T>): Promise<T> {
+  const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+  if (age > LOCK_STALE_MS) rmSync(path, { force: true });
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    throw new ReeveError('busy', `Somebody else is sending to ${sessionName} right now; nothing was sent.`, {
+      hint: 'Try again in a moment.',
+      cause: error,
+    });
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * One real harness under the built CLI, as a person has it: the harness's name on the PATH, a home and a state directory
+ * of their own, and a model that does what the prompt says. What is left over at the end fails the test.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SessionView } from '../../../src/api/session-view.ts';
+import type { SessionDetail } from '../../../src/supervisor/list.ts';
+import { installHooks } from '../../../src/harness/hook-settings/hook-settings.ts';
+import { eventually, isAlive, see, signalSeen, startedWith } from '../../support/processes.ts';
+import type { Seen } from '../../support/processes.ts';
+import { finished } from '../../support/sandbox.ts';
+import type { Finished } from '../../support/sandbox.ts';
+import { furnishHome, HARNESS_NAMES } from './harness-home.ts';
+import type { HarnessHome, HarnessName } from './harness-home.ts';
+import { installed } from './home/home.ts';
+import { startModelServer } from './model-server.ts';
+import type { ModelServer } from './model-server.ts';
+
+/** REEVE_E2E_CLI points at a copy, where the package is being built anew while tests run. */
+export const CLI = resolve(
+  process.env['REEVE_E2E_CLI'] ?? fileURLToPath(new URL('../../../dist/reeve.cjs', import.meta.url)),
+);
+
+const PACKAGES: Readonly<Record<HarnessName, string>> = {
+  claude: '@anthropic-ai/claude-code',
+  codex: '@openai/codex',
+  gemini: '@google/gemini-cli',
+  opencode: 'opencode-ai',
+};
+
+/** With titles that say the version, for what a test says is said of that. */
+export const HARNESSES: readonly (readonly [title: string, name: HarnessName])[] = HARNESS_NAMES.map(
+  (name) => {
+    // Every package has one.
+    const { version } = JSON.parse(readFileSync(installed(PACKAGES[name], 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    return [`${name} ${version}`, name];
+  },
+);
+
+export interface Story {
+  readonly session: string;
+  readonly sentences: readonly { readonly at: string; readonly run: string | null; readonly text: string }[];
+  readonly doubt: string | null;
+}
+
+export interface Refusal {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface Stage {
+  readonly harness: HarnessHome;
+  readonly model: ModelServer;
+  readonly reeveHome: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** A path in the directory where the harness works. */
+  path(name: string): string;
+  /** The command line by which a person starts the harness. */
+  command(prompt: string): readonly string[];
+  /** Runs the CLI to its end. */
+  reeve(args: readonly string[]): Promise<Finished>;
+  /** The same with --json, which must exit as expected and print one JSON value. */
+  json<T>(args: readonly string[], expectedCode?: number): Promise<T>;
+  /** `reeve run --detach` of the harness with this prompt. */
+  run(session: string, prompt: string): Promise<SessionView>;
+  show(session: string): Promise<SessionDetail>;
+  list(): Promise<readonly SessionView[]>;
+  why(session: string): Promise<Story>;
+  /** What `why` says, as one text. */
+  told(session: string): Promise<string>;
+  /** Waits for the end of the session's run. */
+  over(session: string): Promise<SessionDetail>;
+  log(session: string): Promise<string>;
+  /** Starts a harness without Reeve, as the shell of a person would. */
+  startDirectly(args: readonly string[]): Direct;
+  /** A process by its pid, proven to be one of this stage. */
+  own(pid: number | null): Seen;
+  /** All living processes of this stage in whose command line all these words stand. */
+  running(...words: readonly string[]): Seen[];
+  /** Hooks for all sessions, in the harness's own settings. */
+  installHooks(): void;
+  close(): Promise<void>;
+}
+
+export interface Direct {
+  readonly child: ChildProcess;
+  readonly over: Promise<Finished>;
+}
+
+export async function openStage(name: HarnessName): Promise<Stage> {
+  const directory = mkdtempSync(join(tmpdir(), `reeve-${name}-`));
+  const reeveHome = join(mkdtempSync(join(placeForState(name), '.reeve-e2e-')), 'state');
+  const model = await startModelServer();
+  const harness = furnishHome(name, directory, model.url);
+  const env = environmentOf(harness, reeveHome);
+  const children: ChildProcess[] = [];
+  const start = (program: string, args: readonly string[]): Direct => {
+    const child = spawn(program, args, { cwd: harness.work, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    children.push(child);
+    return { child, over: finished(child) };
+  };
+  const reeve = (args: readonly string[]) => start(process.execPath, [CLI, ...args]).over;
+  const json = async <T>([verb = '', ...args]: readonly string[], expectedCode = 0): Promise<T> => {
+    const result = await reeve([verb, '--json', ...args]);
+    if (result.code !== expectedCode) {
+      throw new Error(
+        `reeve ${verb} ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`,
+      );
+    }
+    return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
+  };
+  const show = (session: string) => json<SessionDetail>(['show', session]);
+  const why = (session: string) => json<Story>(['why', session]);
+  const command = (prompt: string) => [name, ...harness.headless(prompt)];
+  const stage: Stage = {
+    harness,
+    model,
+    reeveHome,
+    env,
+    path: (file) => join(harness.work, file),
+    command,
+    reeve,
+    json,
+    run: (session, prompt) => json(['run', '--detach', '-s', session, '--', ...command(prompt)]),
+    show,
+    list: () => json(['ls']),
+    why,
+    told: async (session) => (await why(session)).sentences.map(({ text }) => text).join('\n'),
+    over: async (session) => {
+      await reeve(['attach', session]);
+      return eventually(`${session} has ended`, async () => {
+        const detail = await show(session);
+        return detail.run.state === 'ended' && detail;
+      });
+    },
+    log: async (session) => (await json<{ text: string }>(['logs', session])).text,
+    startDirectly: (args) => {
+      const [program, ...first] = harness.wrapper ?? harness.program;
+      return start(program, [...first, ...args]);
+    },
+    own: (pid) => ownProcess(harness.home, pid),
+    running: (...words) => processesOf(harness.home).filter(({ pid }) => hasWords(pid, words)),
+    installHooks: () => installHooksFor(harness),
+    close: () => closeStage({ directory, reeveHome, harness, model, children, json }),
+  };
+  if (name === 'gemini' && !isRoot()) stage.installHooks();
+  return stage;
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** Gemini takes hooks for one launch only from below a directory that nobody but root can write to. */
+function placeForState(name: HarnessName): string {
+  return name === 'gemini' && isRoot() ? homedir() : tmpdir();
+}
+
+function environmentOf(harness: HarnessHome, reeveHome: string): Record<string, string> {
+  // Reeve has to see to this itself.
+  const { GEMINI_CLI_NO_RELAUNCH: _, ...env } = harness.env;
+  return { ...env, PATH: `${installed('.bin')}:${env['PATH'] ?? ''}`, REEVE_HOME: reeveHome };
+}
+
+function installHooksFor(harness: HarnessHome): void {
+  const package_ = dirname(CLI);
+  installHooks(
+    harness.name,
+    { home: harness.home, environment: harness.env },
+    { command: `sh ${join(package_, 'hook.sh')}`, plugin: join(package_, 'opencode-plugin.mjs') },
+  );
+}
+
+/** Everything that a stage starts inherits its home, whoever starts it. */
+function processesOf(home: string): Seen[] {
+  return startedWith(`HOME=${home}`);
+}
+
+function ownProcess(home: string, pid: number | null): Seen {
+  const seen = see(pid ?? 0);
+  if (!processesOf(home).some((each) => each.pid === seen.pid && each.startTime === seen.startTime)) {
+    throw new Error(`Process ${pid} is none of this test's.`);
+  }
+  return seen;
+}
+
+export function wordsOfProcess(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+  } catch {
+    return [];
+  }
+}
+
+function hasWords(pid: number, words: readonly string[]): boolean {
+  const line = wordsOfProcess(pid);
+  return words.every((word) => line.includes(word));
+}
+
+interface Props {
+  readonly directory: string;
+  readonly reeveHome: string;
+  readonly harness: HarnessHome;
+  readonly model: ModelServer;
+  readonly children: readonly ChildProcess[];
+  readonly json: Stage['json'];
+}
+
+async function closeStage({
+  directory,
+  reeveHome,
+  harness,
+  model,
+  children,
+  json,
+}: Props): Promise<void> {
+  const problems: string[] = [];
+  try {
+    for (const { name, run } of await json<SessionView[]>(['ls', '--live'])) {
+      if (run.liveness === 'alive') await json(['kill', name]);
+    }
+  } catch (error) {
+    problems.push(String(error));
+  }
+  // A child that is still this process's own has not been reused.
+  for (const child of children)
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  const left = () => processesOf(harness.home);
+  // Twice, for in the middle of an exec a process shows no environment.
+  await eventually(
+    'nothing of the test is left',
+    () => left().length === 0 && left().length === 0,
+    5_000,
+  ).catch(() => {
+    problems.push(
+      `The test left processes behind: ${left()
+        .map(({ pid }) => `${pid} (${wordsOfProcess(pid).join(' ')})`)
+        .join(', ')}`,
+    );
+  });
+  const killed = left();
+  for (const process of killed) signalSeen(process, 'SIGKILL');
+  await eventually('what was left is dead', () => !killed.some(isAlive), 5_000).catch(() => {});
+  await model.close();
+  for (const path of [directory, dirname(reeveHome)]) {
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  }
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}
+
+/** A tool that runs until the test lets it go; the model hears of it only then. */
+export function gate(stage: Stage, name: string): { readonly command: string; open(): void } {
+  const file = stage.path(`${name}.open`);
+  return {
+    command: `until [ -e ${file} ]; do sleep 0.05; done`,
+    open: () => writeFileSync(file, ''),
+  };
+}
+
+/** Each harness prints it with its first event, under a name of its own. */
+export function nativeIdIn(output: string): string {
+  const id = /"(?:session_id|thread_id|sessionID)":"([^"]+)"/u.exec(output)?.[1];
+  if (id === undefined) throw new Error(`There is no session id in: ${output}`);
+  return id;
+}

@@ -10,9 +10,10 @@ const CHAOS_SECONDS = '30';
 process.chdir(new URL('..', import.meta.url).pathname);
 const chosen = process.argv.slice(2);
 
-if (!hasPostgres()) installPostgres();
-if (!hasPostgres()) {
-  console.error('The tests need the PostgreSQL server programs: apt-get install postgresql.');
+const missing = () => [...(hasPostgres() ? [] : ['postgresql']), ...(onPath('tmux') ? [] : ['tmux'])];
+if (missing().length > 0) install(missing());
+if (missing().length > 0) {
+  console.error(`The tests need programs that are not here: apt-get install ${missing().join(' ')}.`);
   process.exit(1);
 }
 run(process.execPath, ['scripts/build.mjs']);
@@ -45,14 +46,18 @@ function entriesOf(directory) {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
+function onPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
+}
+
 /** Only as root or with a sudo that asks for nothing; otherwise a person decides. */
-function installPostgres() {
+function install(packages) {
   const prefix = process.getuid() === 0 ? [] : ['sudo', '-n'];
   const quietly = (...command) => spawnSync(command[0], command.slice(1), { stdio: 'ignore' }).status === 0;
   if (!quietly('apt-get', '--version') || !quietly(...prefix, 'true')) return;
-  console.log('Installing the PostgreSQL server programs that the tests need.');
+  console.log(`Installing what the tests need: ${packages.join(' ')}.`);
   const aptGet = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']]) {
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
     const [command, ...rest] = [...aptGet, ...args];
     if (spawnSync(command, rest, { stdio: 'inherit' }).status !== 0) return;
   }

@@ -138,10 +138,15 @@ function checkArguments(verb: Verb, words: readonly string[]): void {
     throw usage(`\`${verb.name}\` has no use for ${quoted(extra)}`, undefined, verb);
   }
   for (const [index, argument] of verb.arguments.entries()) {
-    const word = words[index] ?? '';
-    if (argument.choices !== undefined && !argument.choices.includes(word)) {
-      const choices = argument.choices.join(', ');
-      throw usage(`The ${argument.name} cannot be ${quoted(word)}; it is one of ${choices}`, undefined, verb);
+    const { name, choices } = argument;
+    const given = argument.many === true ? words.slice(index) : [words[index] ?? ''];
+    const wrong = given.find((word) => choices !== undefined && !choices.includes(word));
+    if (choices !== undefined && wrong !== undefined) {
+      throw usage(
+        `The ${name} cannot be ${quoted(wrong)}; it is one of ${choices.join(', ')}`,
+        undefined,
+        verb,
+      );
     }
   }
 }

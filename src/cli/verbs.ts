@@ -4,6 +4,7 @@
  */
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
+import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
 const JSON_FLAG = { name: 'json', says: 'one JSON value on stdout, nothing else' } as const;
@@ -53,6 +54,15 @@ const ASSUME_GONE = {
   name: 'assume-gone',
   says: 'record it as lost, on your word, where nothing can be proven',
 } as const;
+
+const ACTION = {
+  name: 'action',
+  says: 'install, remove or status',
+  choices: ['install', 'remove', 'status'],
+} as const;
+type Action = (typeof ACTION)['choices'][number];
+const HOOK_TARGETS = ['claude', 'codex', 'gemini', 'opencode'] as const;
+const SHIM_NAMES = [...HOOK_TARGETS, 'code'] as const;
 
 const run = () => import('./commands/run.ts');
 const look = () => import('./commands/look.ts');
@@ -176,6 +186,50 @@ export const VERBS: readonly Verb[] = [
     arguments: [{ ...SESSION, many: true }],
     flags: [JSON_FLAG],
     execute: async ({ words, flags }) => (await end()).rm(words, flags),
+  },
+  {
+    name: 'scan',
+    group: 'Other owners',
+    says: 'live harnesses on this machine, whoever started them, and what dead ones left behind',
+    arguments: [],
+    flags: [JSON_FLAG],
+    execute: async ({ flags }) => (await import('./commands/scan.ts')).scan(flags),
+  },
+  {
+    name: 'adopt',
+    group: 'Other owners',
+    says: 'supervise a harness that is running already, without restarting it',
+    arguments: [{ name: 'pid', says: 'its process id' }],
+    flags: [
+      { name: 'session', short: 's', value: 'NAME', says: 'the session it becomes the owner of' },
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [pid = ''], flags }) => (await import('./commands/scan.ts')).adopt(pid, flags),
+  },
+  {
+    name: 'hooks',
+    group: 'Other owners',
+    says: 'put Reeve’s hooks into a harness’s own settings, take them out, or look for them',
+    arguments: [
+      ACTION,
+      { name: 'harness', says: HOOK_TARGETS.join(', '), choices: HOOK_TARGETS, many: true },
+    ],
+    flags: [JSON_FLAG],
+    // The choices above let nothing else through.
+    execute: async ({ words: [action, ...targets], flags }) =>
+      (await import('./commands/settings.ts')).hooks(action as Action, targets as HookTarget[], flags),
+  },
+  {
+    name: 'shim',
+    group: 'Other owners',
+    says: 'wrappers for PATH, so that a plain `claude --resume ID` is claimed too',
+    arguments: [ACTION, { name: 'harness', says: SHIM_NAMES.join(', '), choices: SHIM_NAMES, many: true }],
+    flags: [
+      { name: 'dir', value: 'DIR', says: 'where they are (default: shims in the state directory)' },
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [action, ...names], flags }) =>
+      (await import('./commands/settings.ts')).shim(action as Action, names as ShimName[], flags),
   },
   {
     name: 'heartbeat',

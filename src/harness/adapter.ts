@@ -83,6 +83,9 @@ export interface Reported {
   readonly nativeId: string | null;
 }
 
+/** What the terminal of a harness shows of what it does. */
+export type PaneReading = Pick<Activity, 'is' | 'evidence' | 'waitingFor'>;
+
 export interface Adapter {
   readonly name: HarnessName;
   /** How a person gets it. */
@@ -108,7 +111,7 @@ export interface Adapter {
   /** Null for a payload that says nothing that matters here. */
   readReport(payload: Readonly<Record<string, unknown>>): Reported | null;
   /** What the title or screen of its terminal says; null when they say nothing certain. */
-  readPane(title: string, screen: string): Pick<Activity, 'is' | 'evidence' | 'waitingFor'> | null;
+  readPane(title: string, screen: string): PaneReading | null;
   /** Null when the process is not this harness. */
   serves(process: LiveProcess): Served | null;
   /** `NAME=value` in the environment of what this process starts, and of nothing else. */

@@ -9,10 +9,13 @@ interface Known {
 }
 
 const KNOWN: Readonly<Record<HarnessName, Known>> = {
-  claude: { programs: ['claude'], load: async () => (await import('./claude.ts')).claude },
+  claude: { programs: ['claude', 'claude.exe'], load: async () => (await import('./claude.ts')).claude },
   codex: { programs: ['codex'], load: async () => (await import('./codex.ts')).codex },
   gemini: { programs: ['gemini'], load: async () => (await import('./gemini.ts')).gemini },
-  opencode: { programs: ['opencode'], load: async () => (await import('./opencode.ts')).opencode },
+  opencode: {
+    programs: ['opencode', 'opencode.exe'],
+    load: async () => (await import('./opencode.ts')).opencode,
+  },
   code: { programs: ['code', 'coder'], load: async () => (await import('./codex.ts')).everyCode },
   command: { programs: [], load: async () => command },
 };

@@ -1,58 +1,86 @@
 /** Claude Code. Lets the caller choose a conversation's id; keeps no second process off it, and forks its transcript. */
-import { readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { parse } from 'jsonc-parser';
+import type { Activity } from '../lifecycle/harness-fact.ts';
 import type {
   Adapter,
   Conversation,
   Environment,
   Invocation,
+  LiveProcess,
+  PaneReading,
   Place,
   Reporting,
   ReportingOrder,
+  Served,
 } from './adapter.ts';
-import { hasOption, optionsWithout, optionValue, readCommandLine, wordsOf, listed } from './command-line.ts';
+import {
+  behindDashes,
+  hasOption,
+  listed,
+  optionsWithout,
+  optionValue,
+  readCommandLine,
+  scriptArgv,
+  withInstead,
+  wordsOf,
+} from './command-line.ts';
 import type { Grammar } from './command-line.ts';
-import { latestFirst } from './conversation.ts';
+import { conversationsAt, directoryIn, isUuid } from './conversation.ts';
 import { hookCommand } from './hook-command.ts';
 import { HOOK_EVENTS, HOOK_TIMEOUT_SECONDS } from './hook-events.ts';
 import { readHookReport } from './hook-report.ts';
 import { behindWrapper } from './native-program.ts';
-import { changedAtMs, filesAt, headOf, isObject, namesIn, textField } from './transcript.ts';
+import { filesAt, firstText, headOf, isObject, objectAt, tailOf, textField } from './transcript.ts';
 import type { JsonObject } from './transcript.ts';
 
+/** As `claude --help` has them, and the hidden ones that take a word which could else be taken for a prompt. */
 const GRAMMAR: Grammar = {
   valued: listed(`
     --agent --agents --append-system-prompt --append-system-prompt-file --autocompact
     --debug-file --effort --environment --fallback-model --input-format --json-schema
     --max-budget-usd --max-turns --model --name -n --output-format --permission-mode
-    --permission-prompt-tool --remote-control-session-name-prefix --session-id --setting-sources
-    --settings --system-prompt --system-prompt-file
+    --permission-prompt-tool --permission-prompts --plugin-dir --plugin-url
+    --remote-control-session-name-prefix --session-id --setting-sources --settings --system-prompt
+    --system-prompt-file --system-prompt-snapshot
+    --advisor --agent-color --agent-id --agent-name --agent-type --append-subagent-system-prompt
+    --append-subagent-system-prompt-file --fast-mode --managed-settings --max-thinking-tokens
+    --messaging-socket-path --parent-session-id --plan-mode-instructions --plugin-dir-no-mcp
+    --prefill --prefill-b64 --resume-drops-turn --resume-session-at --rewind-files --sdk-url
+    --task-budget --team-name --teammate-mode --thinking --thinking-display --workload
   `),
   optional: listed(`
-    -r --resume -d --debug -w --worktree --cloud --from-pr --teleport --remote-control --tmux
+    -r --resume -d --debug -w --worktree --cloud --remote --from-pr --teleport --remote-control
+    --rc --prompt-suggestions
   `),
   variadic: listed(`
     --add-dir --allowedTools --allowed-tools --disallowedTools --disallowed-tools --betas --file
-    --mcp-config --plugin-dir --tools
+    --mcp-config --tools --channels --dangerously-load-development-channels
   `),
 };
 
-/** Commands that serve no conversation of their own. */
+/** Commands that serve no conversation of their own. With `--print` there are none, and the word is the prompt. */
 const COMMANDS = new Set(
   listed(`
-    agents attach auth auto-mode config doctor gateway install logs mcp plugin plugins project
-    remote-control rm setup-token stop ultrareview update upgrade
+    agents attach auth auto-mode doctor gateway help import install kill logs mcp plugin plugins
+    project purge remote-control respawn rm setup-token stop ultrareview update upgrade
   `),
 );
-const NO_SESSION = ['-v', '--version', '-h', '--help', '--cloud', '--desktop', '--teleport'];
-const WHICH_CONVERSATION = ['--session-id', '-r', '--resume', '-c', '--continue', '--fork-session'];
+const NO_SESSION = listed('-v --version -h --help --cloud --remote --environment --desktop');
+/** Options that choose among conversations which only Claude knows. */
+const CHOSEN_BY_CLAUDE = ['--from-pr', '--teleport'];
+/** Which conversation, and from which of its messages on. */
+const WHICH_CONVERSATION = listed(`
+    --session-id -r --resume -c --continue --fork-session --from-pr --teleport
+    --resume-session-at --resume-drops-turn --rewind-files
+  `);
 /** Options that mean something only together with `--print`. */
 const ONLY_HEADLESS = listed(`
-    -p --print --output-format --input-format --include-partial-messages --max-turns
-    --max-budget-usd --json-schema --fallback-model --no-session-persistence --verbose
-    --replay-user-messages --permission-prompt-tool
+    -p --print --output-format --input-format --include-partial-messages --include-hook-events
+    --forward-subagent-text --max-turns --max-budget-usd --json-schema --no-session-persistence
+    --replay-user-messages --permission-prompt-tool --permission-prompts
   `);
+/** With these Claude runs no hooks, whoever asks for them. */
+const WITHOUT_HOOKS = ['--bare', '--safe-mode'];
 
 export const claude: Adapter = {
   name: 'claude',
@@ -60,76 +88,32 @@ export const claude: Adapter = {
   headless: ['claude', '-p'],
   readInvocation,
   withNewId: ([program = '', ...args], nativeId) => [program, '--session-id', nativeId, ...args],
-  withResume: ([program = '', ...args], nativeId) => [program, '--resume', nativeId, ...args],
+  withResume: resuming,
+  withLatest: resuming,
+  resumeArgv,
   marks: ({ pid }) => [`CLAUDE_PID=${pid}`],
-  withLatest: ([program = '', ...args], nativeId) => [
-    program,
-    ...readCommandLine(args, GRAMMAR).flatMap((part) =>
-      part.is === 'option' && (part.name === '-c' || part.name === '--continue')
-        ? ['--resume', nativeId]
-        : part.words,
-    ),
+  findConversations: ({ environment }, reference) => [
+    ...transcripts(filesAt(projectsIn(environment), 1, (name) => name.startsWith(reference))),
   ],
-  resumeArgv: ([program = '', ...args], nativeId, prompt) => {
-    const parts = readCommandLine(args, GRAMMAR);
-    const isHeadless = prompt !== null && hasOption(parts, '-p', '--print');
-    const options = optionsWithout(parts, [...WHICH_CONVERSATION, ...(isHeadless ? [] : ONLY_HEADLESS)]);
-    return [program, ...options, '--resume', nativeId, ...(prompt === null ? [] : ['--', prompt])];
+  latestConversation: ({ environment, cwd }) => {
+    // Claude names a project's directory after the path of the project.
+    const project = join(projectsIn(environment), cwd.replaceAll(/[^A-Za-z0-9]/g, '-'));
+    return transcripts(filesAt(project, 0, () => true)).next().value ?? null;
   },
-  findConversations: (place, reference) =>
-    transcripts(place.environment, (id) => id.startsWith(reference)).toSorted(latestFirst),
-  latestConversation: ({ environment, cwd }) =>
-    conversationsIn(
-      namesIn(projectDirectory(environment, cwd)).map((name) =>
-        join(projectDirectory(environment, cwd), name),
-      ),
-    ).toSorted(latestFirst)[0] ?? null,
   nativeProgram: (path) => behindWrapper(path, '@anthropic-ai/claude-code', ['claude']),
   reporting,
   readReport: readHookReport,
-  readPane: (title, screen) => {
-    const last = screen.trimEnd().split('\n').slice(-14).join('\n');
-    if (last.includes('Do you want to proceed?'))
-      return { is: 'needs-input', evidence: 'its screen asks', waitingFor: 'an answer to its question' };
-    if (last.includes('esc to interrupt') || /^[◐◑]/.test(title))
-      return { is: 'working', evidence: 'its screen says that it can be interrupted', waitingFor: null };
-    if (last.includes('? for shortcuts'))
-      return { is: 'idle', evidence: 'its screen shows the prompt at rest', waitingFor: null };
-    return null;
-  },
-  serves: (process) => {
-    if (!isClaude(process.name, process.argv)) return null;
-    const { asked } = readInvocation(process.argv);
-    if (asked.is === 'none') return null;
-    const record = registryEntry(process.environment(), process.pid, process.startTime);
-    const known = textField(record ?? undefined, 'sessionId');
-    if (known !== null) return { nativeId: known, evidence: "Claude's own list of live processes" };
-    const nativeId = asked.is === 'resume' || asked.is === 'new' ? asked.nativeId : null;
-    return { nativeId, evidence: 'its command line' };
-  },
-  ownRecord: (process) => {
-    const record = registryEntry(process.environment(), process.pid, process.startTime);
-    const status = textField(record ?? undefined, 'status');
-    const since = record?.['statusUpdatedAt'];
-    const is = status === null ? undefined : REGISTRY_STATUS[status];
-    if (is === undefined || typeof since !== 'number') return null;
-    const waitingFor =
-      is === 'needs-input' ? (textField(record ?? undefined, 'waitingFor') ?? 'an answer') : null;
-    return { is, sinceMs: since, evidence: "Claude's own list of live processes", waitingFor };
-  },
-};
-
-const REGISTRY_STATUS: Readonly<Record<string, 'working' | 'idle' | 'needs-input'>> = {
-  busy: 'working',
-  idle: 'idle',
-  waiting: 'needs-input',
+  readPane,
+  serves,
+  ownRecord,
 };
 
 function readInvocation([, ...args]: readonly string[]): Invocation {
   const parts = readCommandLine(args, GRAMMAR);
   const isInteractive = !hasOption(parts, '-p', '--print');
   const [first = ''] = wordsOf(parts);
-  if (hasOption(parts, ...NO_SESSION) || COMMANDS.has(first)) return { asked: { is: 'none' }, isInteractive };
+  if (hasOption(parts, ...NO_SESSION) || (isInteractive && COMMANDS.has(first)))
+    return { asked: { is: 'none' }, isInteractive };
   const chosen = optionValue(parts, '--session-id');
   if (hasOption(parts, '--fork-session')) {
     const asked = chosen === null ? ({ is: 'open' } as const) : ({ is: 'new', nativeId: chosen } as const);
@@ -137,97 +121,135 @@ function readInvocation([, ...args]: readonly string[]): Invocation {
   }
   if (hasOption(parts, '-r', '--resume')) {
     const nativeId = optionValue(parts, '-r', '--resume');
-    const isId = nativeId !== null && /^[0-9a-f-]{36}$/i.test(nativeId);
-    return { asked: isId ? { is: 'resume', nativeId } : { is: 'open' }, isInteractive };
+    return { asked: isUuid(nativeId) ? { is: 'resume', nativeId } : { is: 'open' }, isInteractive };
   }
   if (hasOption(parts, '-c', '--continue')) return { asked: { is: 'latest' }, isInteractive };
+  if (hasOption(parts, ...CHOSEN_BY_CLAUDE)) return { asked: { is: 'open' }, isInteractive };
   return { asked: { is: 'new', nativeId: chosen }, isInteractive };
 }
 
-function isClaude(name: string, argv: readonly string[]): boolean {
-  const [program = '', script = ''] = argv;
-  return (
-    name === 'claude' ||
-    basename(program) === 'claude' ||
-    (basename(program) === 'node' && /\/claude-code\/cli\.(?:m?js|cjs)$/.test(script))
-  );
+/** The same command line with this conversation, whichever it asked for. */
+function resuming([program = '', ...args]: readonly string[], nativeId: string): readonly string[] {
+  const parts = readCommandLine(args, GRAMMAR);
+  const options = optionsWithout(parts, WHICH_CONVERSATION);
+  return [program, ...options, '--resume', nativeId, ...behindDashes(wordsOf(parts))];
+}
+
+function resumeArgv(
+  [program = '', ...args]: readonly string[],
+  nativeId: string,
+  prompt: string | null,
+): readonly string[] {
+  const parts = readCommandLine(args, GRAMMAR);
+  const isHeadless = prompt !== null && hasOption(parts, '-p', '--print');
+  const dropped = [...WHICH_CONVERSATION, '--prefill', '--prefill-b64', ...(isHeadless ? [] : ONLY_HEADLESS)];
+  const options = optionsWithout(parts, dropped);
+  return [program, ...options, '--resume', nativeId, ...behindDashes(promptWords(prompt, isHeadless))];
+}
+
+/** Even behind `--` a word that is a command's name is the command, and only with a space behind it a prompt. */
+function promptWords(prompt: string | null, isHeadless: boolean): readonly string[] {
+  if (prompt === null) return [];
+  return [!isHeadless && COMMANDS.has(prompt) ? `${prompt} ` : prompt];
 }
 
 function configDirectory(environment: Environment): string {
-  return environment['CLAUDE_CONFIG_DIR'] ?? join(environment['HOME'] ?? '/', '.claude');
+  return directoryIn(environment, 'CLAUDE_CONFIG_DIR', '.claude');
 }
 
-/** Claude names a project's directory after the path of the project. */
-function projectDirectory(environment: Environment, cwd: string): string {
-  return join(configDirectory(environment), 'projects', cwd.replaceAll(/[^A-Za-z0-9]/g, '-'));
+function projectsIn(environment: Environment): string {
+  return join(configDirectory(environment), 'projects');
 }
 
-function transcripts(environment: Environment, isWanted: (id: string) => boolean): Conversation[] {
-  return conversationsIn(filesAt(join(configDirectory(environment), 'projects'), 1, isWanted));
+/** `<id>.jsonl`. A first prompt may be larger than what is read of the beginning; the end says the directory too. */
+function transcripts(paths: readonly string[]): Generator<Conversation> {
+  return conversationsAt(paths, (path) => {
+    const nativeId = basename(path, '.jsonl');
+    if (!path.endsWith('.jsonl') || !isUuid(nativeId)) return null;
+    return { nativeId, cwd: firstText(headOf(path), 'cwd') ?? firstText(tailOf(path), 'cwd') };
+  });
 }
 
-function conversationsIn(paths: readonly string[]): Conversation[] {
-  return paths
-    .filter((path) => path.endsWith('.jsonl'))
-    .map((path) => ({
-      nativeId: basename(path, '.jsonl'),
-      cwd:
-        headOf(path)
-          .map((line) => textField(line, 'cwd'))
-          .find((cwd) => cwd !== null) ?? null,
-      path,
-      updatedAtMs: changedAtMs(path),
-    }));
+/** The last line says what the keys do; above it may stand anything that the model wrote. */
+function readPane(title: string, screen: string): PaneReading | null {
+  const lines = screen.trimEnd().split('\n').slice(-14);
+  const last = lines.at(-1) ?? '';
+  const isQuestion = lines.some((line) => /^\s*(?:Do you want|Would you like) .*\?\s*$/.test(line));
+  if (isQuestion && last.includes('Esc to cancel'))
+    return { is: 'needs-input', evidence: 'its screen asks', waitingFor: 'an answer to its question' };
+  if (last.includes('esc to interrupt'))
+    return { is: 'working', evidence: 'its screen says that it can be interrupted', waitingFor: null };
+  if (/^[◐◑]/.test(title)) return { is: 'working', evidence: 'the title of its terminal', waitingFor: null };
+  if (/\? for shortcuts|shift\+tab to cycle/.test(last))
+    return { is: 'idle', evidence: 'its screen shows the prompt at rest', waitingFor: null };
+  return null;
 }
+
+function serves(process: LiveProcess): Served | null {
+  const argv = claudeArgv(process);
+  const asked = argv === null ? null : readInvocation(argv).asked;
+  if (asked === null || asked.is === 'none') return null;
+  const known = textField(registryEntry(process), 'sessionId');
+  if (known !== null) return { nativeId: known, evidence: REGISTRY };
+  const nativeId = asked.is === 'resume' || asked.is === 'new' ? asked.nativeId : null;
+  return { nativeId, evidence: 'its command line' };
+}
+
+/** By its arguments, not its name: Claude starts itself under other names too, as a search program for one. */
+function claudeArgv({ argv }: LiveProcess): readonly string[] | null {
+  if (/^claude(?:\.exe)?$/.test(basename(argv[0] ?? ''))) return argv;
+  const script = scriptArgv(argv);
+  return /(?:^|\/)(?:claude|claude-code\/cli\.[cm]?js)$/.test(script?.[0] ?? '') ? script : null;
+}
+
+const REGISTRY = "Claude's own list of live processes";
+const REGISTRY_STATUS = new Map<string, Activity['is']>([
+  ['busy', 'working'],
+  ['idle', 'idle'],
+  ['waiting', 'needs-input'],
+]);
 
 /** One file a live process. Undocumented, so only ever one sign among others; a reused pid has another start time. */
-function registryEntry(environment: Environment, pid: number, startTime: string): JsonObject | null {
-  try {
-    const path = join(configDirectory(environment), 'sessions', `${pid}.json`);
-    const record: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return isObject(record) && record['procStart'] === startTime ? record : null;
-  } catch {
-    return null;
-  }
+function registryEntry(process: LiveProcess): JsonObject | null {
+  const sessions = join(configDirectory(process.environment()), 'sessions');
+  const record = objectAt(join(sessions, `${process.pid}.json`));
+  return record?.['procStart'] === process.startTime ? record : null;
+}
+
+function ownRecord(process: LiveProcess): Activity | null {
+  const record = registryEntry(process);
+  const is = REGISTRY_STATUS.get(textField(record, 'status') ?? '');
+  const sinceMs = record?.['statusUpdatedAt'];
+  if (is === undefined || typeof sinceMs !== 'number') return null;
+  const waitingFor = is === 'needs-input' ? (textField(record, 'waitingFor') ?? 'an answer') : null;
+  return { is, sinceMs, evidence: REGISTRY, waitingFor };
 }
 
 /** Settings for this one launch; those that the caller gave are kept, with the hooks added. */
-function reporting({
-  argv: [program = '', ...args],
-  hookProgram,
-  runDirectory,
-  place,
-}: ReportingOrder): Reporting | null {
+function reporting({ argv, hookProgram, runDirectory, place }: ReportingOrder): Reporting | null {
+  const [program = '', ...args] = argv;
   const parts = readCommandLine(args, GRAMMAR);
+  if (hasOption(parts, ...WITHOUT_HOOKS)) return { argv, environment: {}, files: {}, hasHooks: false };
   const given = optionValue(parts, '--settings');
   const settings = given === null ? {} : settingsFrom(given, place);
   if (settings === null) return null;
-  const hook = {
-    type: 'command',
-    command: hookCommand(hookProgram, runDirectory),
-    timeout: HOOK_TIMEOUT_SECONDS,
-  };
+  const command = hookCommand(hookProgram, runDirectory);
+  const hook = { type: 'command', command, timeout: HOOK_TIMEOUT_SECONDS };
   const hooks: Record<string, unknown> = isObject(settings['hooks']) ? { ...settings['hooks'] } : {};
   for (const event of HOOK_EVENTS.claude) {
     const others = hooks[event];
     hooks[event] = [...(Array.isArray(others) ? (others as unknown[]) : []), { hooks: [hook] }];
   }
-  const kept = given === null ? args : withoutSettings(args);
-  const text = JSON.stringify({ ...settings, hooks });
-  return { argv: [program, '--settings', text, ...kept], environment: {}, files: {}, hasHooks: true };
-}
-
-function withoutSettings(args: readonly string[]): readonly string[] {
-  return readCommandLine(args, GRAMMAR).flatMap((part) =>
-    part.is === 'option' && part.name === '--settings' ? [] : part.words,
-  );
+  const ours = ['--settings', JSON.stringify({ ...settings, hooks })];
+  const added = withInstead(parts, ['--settings'], ours) ?? [...ours, ...args];
+  return { argv: [program, ...added], environment: {}, files: {}, hasHooks: true };
 }
 
 /** A file or the JSON itself, as `--settings` takes it; null when neither can be read. */
-function settingsFrom(given: string, place: Place): JsonObject | null {
+function settingsFrom(given: string, { cwd }: Place): JsonObject | null {
+  if (!given.trimStart().startsWith('{')) return objectAt(resolve(cwd, given));
   try {
-    const text = given.trimStart().startsWith('{') ? given : readFileSync(resolve(place.cwd, given), 'utf8');
-    const settings: unknown = parse(text);
+    const settings: unknown = JSON.parse(given);
     return isObject(settings) ? settings : null;
   } catch {
     return null;

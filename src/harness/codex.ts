@@ -2,7 +2,8 @@
  * Codex, and Every Code, which descends from it: the same command line and files under another name and home.
  * Codex chooses a thread's id itself and holds a lock on it, so it is the only one that keeps a second process off.
  */
-import { basename, join } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type {
   Adapter,
@@ -10,12 +11,22 @@ import type {
   Environment,
   Invocation,
   LiveProcess,
+  PaneReading,
   Reporting,
   ReportingOrder,
+  Served,
 } from './adapter.ts';
-import { hasOption, optionsWithout, readCommandLine, wordsOf, listed } from './command-line.ts';
+import {
+  behindDashes,
+  commandIn,
+  hasOption,
+  listed,
+  optionsWithout,
+  optionValues,
+  readCommandLine,
+} from './command-line.ts';
 import type { Grammar, Part } from './command-line.ts';
-import { latestFirst } from './conversation.ts';
+import { conversationsAt, directoryIn, firstIn, isUuid } from './conversation.ts';
 import { hookCommand } from './hook-command.ts';
 import { HOOK_EVENTS, HOOK_TIMEOUT_SECONDS } from './hook-events.ts';
 import { readHookReport } from './hook-report.ts';
@@ -34,8 +45,9 @@ const GRAMMAR: Grammar = {
   variadic: ['-i', '--image'],
 };
 
-/** Commands in which a model works on a thread; all others manage or print something. */
+/** Commands in which a model works on a thread without a terminal. */
 const HEADLESS = new Set(['exec', 'e', 'review']);
+/** Commands that manage or print something. */
 const COMMANDS = new Set(
   listed(`
     agents login logout mcp plugin app-server remote-control completion update doctor sandbox
@@ -43,11 +55,21 @@ const COMMANDS = new Set(
     exec-server features help mcp-server proto
   `),
 );
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const THREAD_IN_NAME = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(?:lock|jsonl)$/i;
+/** What `exec` does instead of beginning a thread. */
+const EXEC_VERBS = new Set(['resume', 'fork', 'review', 'help']);
+const IMAGES = ['-i', '--image'];
+const WHICH_THREAD = ['--last', '--all', '--include-non-interactive'];
+const ONLY_REVIEW = ['--uncommitted', '--base', '--commit', '--title'];
+const ONLY_HEADLESS = listed(`
+    --json --output-schema -o --output-last-message --color --skip-git-repo-check --ephemeral
+    --ignore-user-config --ignore-rules --thread-source --cyber-access-program
+  `);
+const THREAD_IN_NAME = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?:lock|jsonl)$/i;
 
 interface Dialect {
   readonly name: 'codex' | 'code';
+  /** Of its own file, as it runs; those of older versions say the machine. */
+  readonly program: RegExp;
   readonly install: string;
   readonly homeVariable: string;
   readonly homeName: string;
@@ -57,6 +79,7 @@ interface Dialect {
 
 export const codex = adapterOf({
   name: 'codex',
+  program: /^codex(?:-(?:x86_64|aarch64)-.+)?$/,
   install: 'npm install -g @openai/codex',
   homeVariable: 'CODEX_HOME',
   homeName: '.codex',
@@ -67,6 +90,7 @@ export const codex = adapterOf({
 /** Has no hooks that are known: its files and open locks tell the thread. */
 export const everyCode = adapterOf({
   name: 'code',
+  program: /^coder?(?:-(?:x86_64|aarch64)-.+)?$/,
   install: 'npm install -g @just-every/code',
   homeVariable: 'CODE_HOME',
   homeName: '.code',
@@ -85,26 +109,20 @@ function adapterOf(dialect: Dialect): Adapter {
     withResume,
     marks: ({ nativeId }) => (nativeId === null ? [] : [`CODEX_THREAD_ID=${nativeId}`]),
     resumeArgv,
-    findConversations: ({ environment }, reference) =>
-      rollouts(dialect, environment, (id) => id.startsWith(reference)).toSorted(latestFirst),
-    latestConversation: ({ environment, cwd }) => latestIn(dialect, environment, cwd),
+    findConversations: ({ environment }, reference) => [
+      ...rollouts(dialect, environment, (id) => id.startsWith(reference)),
+    ],
+    latestConversation: ({ environment, cwd }) =>
+      firstIn(
+        rollouts(dialect, environment, () => true),
+        cwd,
+      ),
     nativeProgram: (path) => behindWrapper(path, dialect.packageName, nativePaths(dialect.name)),
     reporting: dialect.reporting,
     readReport: readHookReport,
-    readPane: (title) => {
-      if (title.includes('Action Required'))
-        return {
-          is: 'needs-input',
-          evidence: 'the title of its terminal',
-          waitingFor: 'an answer to its question',
-        };
-      if (/^[⠀-⣿]/.test(title))
-        return { is: 'working', evidence: 'the title of its terminal', waitingFor: null };
-      if (title === '') return null;
-      return { is: 'idle', evidence: 'the title of its terminal', waitingFor: null };
-    },
+    readPane,
     serves: (process) => servedBy(dialect, process),
-    ownRecord: (process) => ownRecord(dialect, process),
+    ownRecord: (process, nativeId) => ownRecord(dialect, process, nativeId),
   };
 }
 
@@ -114,54 +132,87 @@ function nativePaths(name: string): string[] {
   return [`vendor/${triple}/bin/${name}`, `vendor/${triple}/${name}/${name}`];
 }
 
+/** A command line in the places in which Codex takes options: not each of them knows all. */
+interface Line {
+  /** In front of any command. */
+  readonly before: readonly Part[];
+  readonly command: string | null;
+  /** Behind the command. */
+  readonly options: readonly Part[];
+  /** `resume` or the like, of `exec` or alone. */
+  readonly verb: string | null;
+  /** Behind that. */
+  readonly after: readonly Part[];
+  readonly words: readonly string[];
+}
+
+function readLine(args: readonly string[]): Line {
+  const places: Part[][] = [[], [], []];
+  const words: string[] = [];
+  let command: string | null = null;
+  let verb: string | null = null;
+  for (const part of readCommandLine(args, GRAMMAR)) {
+    const isText = part.is === 'word' && (part.isBehindDashes || words.length > 0);
+    if (part.is === 'option') places[verb !== null ? 2 : command !== null ? 1 : 0]?.push(part);
+    else if (!isText && command === null && isCommand(part.text)) {
+      command = part.text;
+      if (!HEADLESS.has(command)) verb = command;
+    } else if (!isText && verb === null && isExec(command) && EXEC_VERBS.has(part.text)) verb = part.text;
+    else words.push(part.text);
+  }
+  const [before = [], options = [], after = []] = places;
+  return { before, command, options, verb, after, words };
+}
+
+function isCommand(word: string): boolean {
+  return COMMANDS.has(word) || HEADLESS.has(word) || word === 'resume' || word === 'fork';
+}
+
+function isExec(command: string | null): boolean {
+  return command === 'exec' || command === 'e';
+}
+
 function readInvocation([, ...args]: readonly string[]): Invocation {
-  const parts = readCommandLine(args, GRAMMAR);
-  const [command = '', ...rest] = wordsOf(parts);
-  const isHeadless = HEADLESS.has(command);
-  const isInteractive = !isHeadless;
-  if (COMMANDS.has(command) || hasOption(parts, '-V', '--version', '-h', '--help'))
+  const { before, command, options, verb, after, words } = readLine(args);
+  const all = [...before, ...options, ...after];
+  const isInteractive = !HEADLESS.has(command ?? '');
+  const isManaging = COMMANDS.has(command ?? '') || verb === 'help';
+  if (isManaging || hasOption(all, '-V', '--version', '-h', '--help'))
     return { asked: { is: 'none' }, isInteractive };
-  const [verb, reference] = isHeadless ? [rest[0], rest[1]] : [command, rest[0]];
   if (verb === 'fork') return { asked: { is: 'open' }, isInteractive };
   if (verb !== 'resume') return { asked: { is: 'new', nativeId: null }, isInteractive };
-  if (hasOption(parts, '--last')) return { asked: { is: 'latest' }, isInteractive };
+  if (hasOption(after, '--last')) {
+    // The latest of all directories, or of another one, is not the latest here.
+    const isElsewhere = hasOption(all, '--all', '-C', '--cd');
+    return { asked: { is: isElsewhere ? 'open' : 'latest' }, isInteractive };
+  }
   // A name that Codex does not know starts a new thread without a word, so only an id is taken for a promise.
-  const isId = reference !== undefined && UUID.test(reference);
-  return { asked: isId ? { is: 'resume', nativeId: reference } : { is: 'open' }, isInteractive };
+  const [reference] = words;
+  return { asked: isUuid(reference) ? { is: 'resume', nativeId: reference } : { is: 'open' }, isInteractive };
 }
 
 /** `resume --last PROMPT` becomes `resume ID PROMPT`. */
 function withLatest([program = '', ...args]: readonly string[], nativeId: string): readonly string[] {
-  const parts = readCommandLine(args, GRAMMAR);
-  const resume = parts.find((part) => part.is === 'word' && part.text === 'resume');
-  return [
-    program,
-    ...parts.flatMap((part) => {
-      if (part === resume) return [...part.words, nativeId];
-      return part.is === 'option' && part.name === '--last' ? [] : part.words;
-    }),
-  ];
+  const { before, command, options, after, words } = readLine(args);
+  const exec = isExec(command) ? ['exec', ...optionsWithout(options, [])] : [];
+  const start = [program, ...optionsWithout(before, []), ...exec, 'resume', nativeId];
+  return [...start, ...optionsWithout(after, WHICH_THREAD), ...behindDashes(words)];
 }
 
-/** `exec PROMPT` becomes `exec resume ID PROMPT`, and a bare PROMPT `resume ID PROMPT`. */
+/**
+ * `exec PROMPT` becomes `exec resume ID PROMPT`, and a bare PROMPT `resume ID PROMPT`. Options stay in front of `resume`,
+ * for `exec resume` knows only some of those of `exec`; but images go behind the id, else they would take it for one.
+ */
 function withResume([program = '', ...args]: readonly string[], nativeId: string): readonly string[] {
-  const parts = readCommandLine(args, GRAMMAR);
-  const first = parts.find((part) => part.is === 'word');
-  const isHeadless = first?.is === 'word' && HEADLESS.has(first.text);
-  if (!isHeadless)
-    return [program, 'resume', ...optionsWithout(parts, []), nativeId, ...lastWords(wordsOf(parts))];
-  return [
-    program,
-    'exec',
-    'resume',
-    ...optionsWithout(parts, []),
-    nativeId,
-    ...lastWords(wordsOf(parts).slice(1)),
+  const { before, command, options, after, words } = readLine(args);
+  const behind = [...options, ...after];
+  const kept = [
+    ...optionsWithout(before, IMAGES),
+    ...(HEADLESS.has(command ?? '') ? ['exec'] : []),
+    ...optionsWithout(behind, [...IMAGES, ...ONLY_REVIEW]),
   ];
-}
-
-function lastWords(words: readonly string[]): readonly string[] {
-  return words.length === 0 ? [] : ['--', ...words];
+  const images = optionValues([...before, ...behind], IMAGES).flatMap((image) => ['-i', image]);
+  return [program, ...kept, 'resume', nativeId, ...images, ...behindDashes(words)];
 }
 
 function resumeArgv(
@@ -169,131 +220,136 @@ function resumeArgv(
   nativeId: string,
   prompt: string | null,
 ): readonly string[] {
-  const parts: readonly Part[] = readCommandLine(args, GRAMMAR);
-  const isHeadless = prompt !== null && HEADLESS.has(wordsOf(parts)[0] ?? '');
-  const dropped = ['--last', '--all', '--worktree', ...(isHeadless ? [] : ONLY_HEADLESS)];
-  const options = optionsWithout(parts, dropped);
-  const command = isHeadless ? ['exec', 'resume'] : ['resume'];
-  return [program, ...command, ...options, nativeId, ...(prompt === null ? [] : ['--', prompt])];
+  const { before, command, options, after } = readLine(args);
+  const isHeadless = prompt !== null && HEADLESS.has(command ?? '');
+  const dropped = [...WHICH_THREAD, ...IMAGES, ...ONLY_REVIEW, '--worktree'];
+  const kept = optionsWithout([...options, ...after], [...dropped, ...(isHeadless ? [] : ONLY_HEADLESS)]);
+  const start = [program, ...optionsWithout(before, dropped), ...(isHeadless ? ['exec'] : []), ...kept];
+  return [...start, 'resume', nativeId, ...behindDashes(prompt === null ? [] : [prompt])];
 }
 
-const ONLY_HEADLESS = listed(`
-    --json --output-schema -o --output-last-message --color --skip-git-repo-check --ephemeral
-    --dangerously-bypass-hook-trust --ignore-user-config --ignore-rules
-  `);
-
 function homeOf(dialect: Dialect, environment: Environment): string {
-  return environment[dialect.homeVariable] ?? join(environment['HOME'] ?? '/', dialect.homeName);
+  return resolve(directoryIn(environment, dialect.homeVariable, dialect.homeName));
 }
 
 /** `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl` */
-function rolloutPaths(dialect: Dialect, environment: Environment, isWanted: (id: string) => boolean) {
-  return filesAt(join(homeOf(dialect, environment), 'sessions'), 3, (name) => {
-    const id = THREAD_IN_NAME.exec(name)?.[1];
-    return id !== undefined && name.startsWith('rollout-') && isWanted(id);
-  });
-}
-
 function rollouts(
   dialect: Dialect,
   environment: Environment,
   isWanted: (id: string) => boolean,
-): Conversation[] {
-  return rolloutPaths(dialect, environment, isWanted).map(conversationAt);
+): Generator<Conversation> {
+  const paths = filesAt(join(homeOf(dialect, environment), 'sessions'), 3, (name) => {
+    const id = THREAD_IN_NAME.exec(name)?.[1];
+    return id !== undefined && name.startsWith('rollout-') && name.endsWith('.jsonl') && isWanted(id);
+  });
+  return conversationsAt(paths, (path) => {
+    const meta = headOf(path).find((line) => line['type'] === 'session_meta')?.['payload'];
+    const cwd = isObject(meta) ? textField(meta, 'cwd') : null;
+    return { nativeId: THREAD_IN_NAME.exec(path)?.[1] ?? '', cwd };
+  });
 }
 
-function conversationAt(path: string): Conversation {
-  const meta = headOf(path).find((line) => line['type'] === 'session_meta')?.['payload'];
-  return {
-    nativeId: THREAD_IN_NAME.exec(path)?.[1] ?? '',
-    cwd: isObject(meta) ? textField(meta, 'cwd') : null,
-    path,
-    updatedAtMs: changedAtMs(path),
-  };
+/** The title tells, once Codex has set it; before, it is whatever it was, so the prompt must be on the screen too. */
+function readPane(title: string, screen: string): PaneReading | null {
+  const evidence = 'the title of its terminal';
+  if (/^\[ [!.] \] Action Required/.test(title))
+    return { is: 'needs-input', evidence, waitingFor: 'an answer to its question' };
+  if (/^[⠀-⣿]/.test(title)) return { is: 'working', evidence, waitingFor: null };
+  const lines = screen.trimEnd().split('\n').slice(-14);
+  if (lines.some((line) => /^› \d+\. /.test(line)))
+    return { is: 'needs-input', evidence: 'its screen asks', waitingFor: 'an answer to its question' };
+  const isPrompting = screen.trim() === '' || lines.some((line) => line.startsWith('›'));
+  return title === '' || !isPrompting ? null : { is: 'idle', evidence, waitingFor: null };
 }
 
-/** The newest rollouts are looked into first: each look reads a file. */
-function latestIn(dialect: Dialect, environment: Environment, cwd: string): Conversation | null {
-  const newestFirst = rolloutPaths(dialect, environment, () => true).toSorted(
-    (a, b) => changedAtMs(b) - changedAtMs(a),
-  );
-  for (const path of newestFirst) {
-    const conversation = conversationAt(path);
-    if (conversation.cwd === cwd) return conversation;
-  }
-  return null;
-}
-
-function servedBy(dialect: Dialect, process: LiveProcess) {
-  const [program = ''] = process.argv;
-  const isIt = process.name === dialect.name || basename(program) === dialect.name;
-  if (!isIt) return null;
+/** By its arguments, not its name: Codex starts itself under other names too, as a sandbox for one. */
+function servedBy(dialect: Dialect, process: LiveProcess): Served | null {
+  if (!dialect.program.test(basename(process.argv[0] ?? ''))) return null;
   const { asked } = readInvocation(process.argv);
   // An app-server works on threads too, for others.
-  const isServer = wordsOf(readCommandLine(process.argv.slice(1), GRAMMAR))[0] === 'app-server';
+  const isServer = commandIn(readCommandLine(process.argv.slice(1), GRAMMAR)) === 'app-server';
   if (asked.is === 'none' && !isServer) return null;
-  const home = homeOf(dialect, process.environment());
-  const held = process
-    .openFiles()
-    .filter((path) => path.startsWith(`${home}/`))
-    .map((path) => THREAD_IN_NAME.exec(path)?.[1])
-    .find((id) => id !== undefined);
-  if (held !== undefined) return { nativeId: held, evidence: 'the lock or transcript that it holds open' };
-  if (dialect.name === 'code' && !isEveryCode(process, home)) return null;
-  return { nativeId: asked.is === 'resume' ? asked.nativeId : null, evidence: 'its command line' };
+  const open = openIn(dialect, process);
+  const wanted = asked.is === 'resume' ? asked.nativeId : null;
+  const held = threadAmong(open, wanted);
+  if (held !== null) return { nativeId: held, evidence: 'the lock or transcript that it holds open' };
+  // `code` is also the name of an editor: without a file of Every Code open, nothing says that it is this one.
+  if (dialect.name === 'code' && open.length === 0) return null;
+  return { nativeId: wanted, evidence: 'its command line' };
 }
 
-/** `code` is also the name of an editor: without a file of Every Code open, nothing says that it is this one. */
-function isEveryCode(process: LiveProcess, home: string): boolean {
-  return process.openFiles().some((path) => path.startsWith(`${home}/`));
+/** What it holds open of its own files, by their real paths, which its home need not be named by. */
+function openIn(dialect: Dialect, process: LiveProcess): readonly string[] {
+  const home = homeOf(dialect, process.environment());
+  const homes = [home, realPath(home)];
+  return process.openFiles().filter((path) => homes.some((each) => path.startsWith(`${each}/`)));
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The one that was asked for; else the first one begun, for those of subagents come later, and ids are in order. */
+function threadAmong(paths: readonly string[], wanted: string | null): string | null {
+  const ids = paths.flatMap((path) => THREAD_IN_NAME.exec(path)?.[1] ?? []);
+  return ids.find((id) => id === wanted) ?? ids.toSorted()[0] ?? null;
 }
 
 /** As Codex calls the file from which overrides on the command line would have come. */
 const OVERRIDES_FILE = '/<session-flags>/config.toml';
 
 /** Overrides for this one launch, with the trust without which Codex skips them, or asks about them. */
-function codexReporting({
-  argv: [program = '', ...args],
-  hookProgram,
-  runDirectory,
-}: ReportingOrder): Reporting {
-  const handler = {
-    type: 'command',
-    command: hookCommand(hookProgram, runDirectory),
-    timeout: HOOK_TIMEOUT_SECONDS,
-  };
-  const { type, command, timeout } = handler;
-  const entry = `{type=${JSON.stringify(type)},command=${JSON.stringify(command)},timeout=${timeout}}`;
+function codexReporting({ argv, hookProgram, runDirectory }: ReportingOrder): Reporting {
+  const [program = '', ...args] = argv;
+  if (hasOwnHooks(args)) return { argv, environment: {}, files: {}, hasHooks: false };
+  const command = hookCommand(hookProgram, runDirectory);
+  const handler = { type: 'command', command, timeout: HOOK_TIMEOUT_SECONDS };
+  const entry = `{type="command",command=${tomlString(command)},timeout=${handler.timeout}}`;
   const hooks = HOOK_EVENTS.codex.map((event) => `hooks.${event}=[{hooks=[${entry}]}]`);
   const trusted = HOOK_EVENTS.codex
     .map((event) =>
       trustOf(OVERRIDES_FILE, { event, handler, group: 0, index: 0, matcher: undefined, isFollowed: false }),
     )
-    .map(({ key, hash }) => `${JSON.stringify(key)}={trusted_hash=${JSON.stringify(hash)}}`);
+    .map(({ key, hash }) => `${tomlString(key)}={trusted_hash=${tomlString(hash)}}`);
   // As one table: a name with a dot in it is not understood any other way.
   const overrides = [...hooks, `hooks.state={${trusted.join(',')}}`].flatMap((override) => ['-c', override]);
   return { argv: [program, ...overrides, ...args], environment: {}, files: {}, hasHooks: true };
 }
 
+/** The caller's overrides of hooks would take the place of some of ours; then a turn might begin and never end. */
+function hasOwnHooks(args: readonly string[]): boolean {
+  const parts = readCommandLine(args, GRAMMAR);
+  return (
+    optionValues(parts, ['-c', '--config']).some((override) => /^\s*(?:features\.)?hooks\b/.test(override)) ||
+    optionValues(parts, ['--disable']).includes('hooks')
+  );
+}
+
+/** The same as in JSON, but for one character that TOML does not let stand there. */
+function tomlString(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007f`);
+}
+
 /** The last event of a turn in a thread's transcript tells whether another one is under way. */
-function ownRecord(dialect: Dialect, process: LiveProcess): Activity | null {
-  const home = homeOf(dialect, process.environment());
-  const open = process.openFiles().filter((path) => path.startsWith(`${home}/`) && THREAD_IN_NAME.test(path));
-  const rollout = open.find((path) => path.endsWith('.jsonl'));
+function ownRecord(dialect: Dialect, process: LiveProcess, nativeId: string | null): Activity | null {
+  const open = openIn(dialect, process);
+  const thread = threadAmong(open, nativeId);
+  const files = open.filter((path) => thread !== null && THREAD_IN_NAME.exec(path)?.[1] === thread);
+  const rollout = files.find((path) => path.endsWith('.jsonl'));
   if (rollout === undefined) {
-    const lock = open.find((path) => path.endsWith('.lock'));
+    const [lock] = files;
     if (lock === undefined) return null;
-    return {
-      is: 'idle',
-      sinceMs: changedAtMs(lock),
-      evidence: 'it holds a thread without any turn',
-      waitingFor: null,
-    };
+    const evidence = 'it holds a thread without any turn';
+    return { is: 'idle', sinceMs: changedAtMs(lock) ?? 0, evidence, waitingFor: null };
   }
   const last = tailOf(rollout).findLast((line) => line['type'] === 'event_msg' && turnEvent(line) !== null);
   const event = last === undefined ? null : turnEvent(last);
   if (event === null) return null;
-  const sinceMs = Date.parse(textField(last, 'timestamp') ?? '') || changedAtMs(rollout);
+  const sinceMs = Date.parse(textField(last, 'timestamp') ?? '') || (changedAtMs(rollout) ?? 0);
   const is = event === 'task_started' ? 'working' : 'idle';
   return { is, sinceMs, evidence: `${event} in its transcript`, waitingFor: null };
 }

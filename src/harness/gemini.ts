@@ -1,5 +1,5 @@
 /** Gemini CLI. Lets the caller choose a conversation's id; keeps no second process off it. */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type {
   Adapter,
@@ -7,42 +7,44 @@ import type {
   Environment,
   Invocation,
   LiveProcess,
+  PaneReading,
   Reporting,
   ReportingOrder,
 } from './adapter.ts';
-import { hasOption, optionsWithout, optionValue, readCommandLine, wordsOf, listed } from './command-line.ts';
+import {
+  commandIn,
+  hasOption,
+  listed,
+  optionsWithout,
+  optionValue,
+  readCommandLine,
+  scriptArgv,
+  withInstead,
+} from './command-line.ts';
 import type { Grammar } from './command-line.ts';
-import { latestFirst } from './conversation.ts';
+import { conversationsAt, directoryIn, firstIn, isUuid } from './conversation.ts';
 import { hookCommand } from './hook-command.ts';
 import { HOOK_EVENTS, HOOK_TIMEOUT_SECONDS } from './hook-events.ts';
 import { readHookReport } from './hook-report.ts';
-import { changedAtMs, filesAt, headOf, namesIn, textField } from './transcript.ts';
+import { filesAt, headTextOf, isObject, namesIn, objectAt, textField, wholeTextOf } from './transcript.ts';
 
+/** Its help calls some of them lists, but all take one word at a time. */
 const GRAMMAR: Grammar = {
+  isYargs: true,
   valued: listed(`
     -m --model -p --prompt -i --prompt-interactive --approval-mode --session-file --session-id
-    --delete-session -o --output-format
+    --delete-session -o --output-format --policy --admin-policy --allowed-mcp-server-names
+    --allowed-tools -e --extensions --include-directories --fake-responses
+    --fake-responses-non-strict --record-responses
   `),
   optional: ['-r', '--resume', '-w', '--worktree'],
-  variadic: listed(`
-    --policy --admin-policy --allowed-mcp-server-names --allowed-tools -e --extensions
-    --include-directories
-  `),
 };
 const COMMANDS = new Set(['mcp', 'extensions', 'extension', 'skills', 'skill', 'hooks', 'hook', 'gemma']);
-const NO_SESSION = [
-  '-v',
-  '--version',
-  '-h',
-  '--help',
-  '-l',
-  '--list-extensions',
-  '--list-sessions',
-  '--delete-session',
-];
+const NO_SESSION = listed(`
+    -v --version -h --help -l --list-extensions --list-sessions --delete-session
+  `);
 const WHICH_CONVERSATION = ['--session-id', '--session-file', '-r', '--resume'];
 const PROMPTS = ['-p', '--prompt', '-i', '--prompt-interactive'];
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const gemini: Adapter = {
   name: 'gemini',
@@ -50,51 +52,30 @@ export const gemini: Adapter = {
   headless: ['gemini', '-p', ''],
   readInvocation,
   withNewId: ([program = '', ...args], nativeId) => [program, '--session-id', nativeId, ...args],
-  withResume: ([program = '', ...args], nativeId) => [program, '--resume', nativeId, ...args],
-  marks: () => [],
-  withLatest: ([program = '', ...args], nativeId) => [
-    program,
-    ...readCommandLine(args, GRAMMAR).flatMap((part) =>
-      part.is === 'option' && (part.name === '-r' || part.name === '--resume')
-        ? ['--resume', nativeId]
-        : part.words,
-    ),
-  ],
+  withResume: resuming,
+  withLatest: resuming,
   resumeArgv: ([program = '', ...args], nativeId, prompt) => {
     const parts = readCommandLine(args, GRAMMAR);
     const isHeadless = prompt !== null && hasOption(parts, '-p', '--prompt');
     const dropped = [...WHICH_CONVERSATION, ...PROMPTS, ...(isHeadless ? [] : ['-o', '--output-format'])];
-    const asked = prompt === null ? [] : [isHeadless ? '--prompt' : '--prompt-interactive', prompt];
+    // In one word, for a prompt may begin with a dash.
+    const asked = prompt === null ? [] : [`${isHeadless ? '--prompt' : '--prompt-interactive'}=${prompt}`];
     return [program, ...optionsWithout(parts, dropped), '--resume', nativeId, ...asked];
   },
+  marks: () => [],
   findConversations: ({ environment }, reference) =>
-    chats(environment, reference.slice(0, SHORT_ID))
-      .filter(({ nativeId }) => nativeId.startsWith(reference))
-      .toSorted(latestFirst),
-  latestConversation: ({ environment, cwd }) =>
-    chats(environment, '')
-      .toSorted(latestFirst)
-      .find((chat) => chat.cwd === cwd) ?? null,
+    [...chats(environment, reference.slice(0, SHORT_ID))].filter(({ nativeId }) =>
+      nativeId.startsWith(reference),
+    ),
+  latestConversation: ({ environment, cwd }) => firstIn(chats(environment, ''), cwd),
   nativeProgram: (path) => path,
   reporting,
   readReport: readHookReport,
-  readPane: (title) => {
-    if (title.includes('✋'))
-      return {
-        is: 'needs-input',
-        evidence: 'the title of its terminal',
-        waitingFor: 'an answer to its question',
-      };
-    if (title.includes('✦'))
-      return { is: 'working', evidence: 'the title of its terminal', waitingFor: null };
-    if (title.includes('◇')) return { is: 'idle', evidence: 'the title of its terminal', waitingFor: null };
-    return null;
-  },
+  readPane,
   serves: (process) => {
     const argv = geminiArgv(process);
-    if (argv === null) return null;
-    const { asked } = readInvocation(argv);
-    if (asked.is === 'none') return null;
+    const asked = argv === null ? null : readInvocation(argv).asked;
+    if (asked === null || asked.is === 'none') return null;
     const nativeId = asked.is === 'resume' || asked.is === 'new' ? asked.nativeId : null;
     return { nativeId, evidence: 'its command line' };
   },
@@ -107,55 +88,78 @@ const SHORT_ID = 8;
 function readInvocation([, ...args]: readonly string[]): Invocation {
   const parts = readCommandLine(args, GRAMMAR);
   const isInteractive = !hasOption(parts, '-p', '--prompt');
-  if (hasOption(parts, ...NO_SESSION) || COMMANDS.has(wordsOf(parts)[0] ?? ''))
+  if (hasOption(parts, ...NO_SESSION) || COMMANDS.has(commandIn(parts) ?? ''))
     return { asked: { is: 'none' }, isInteractive };
-  if (hasOption(parts, '--session-file')) return { asked: { is: 'open' }, isInteractive };
+  // An editor says later which conversation, or it is copied from a file.
+  if (hasOption(parts, '--session-file', '--acp', '--experimental-acp'))
+    return { asked: { is: 'open' }, isInteractive };
   if (!hasOption(parts, '-r', '--resume'))
     return { asked: { is: 'new', nativeId: optionValue(parts, '--session-id') }, isInteractive };
-  const reference = optionValue(parts, '-r', '--resume') ?? 'latest';
-  if (reference === 'latest') return { asked: { is: 'latest' }, isInteractive };
-  return {
-    asked: UUID.test(reference) ? { is: 'resume', nativeId: reference } : { is: 'open' },
-    isInteractive,
-  };
+  const reference = (optionValue(parts, '-r', '--resume') ?? '').trim();
+  if (reference === '' || reference === 'latest') return { asked: { is: 'latest' }, isInteractive };
+  return { asked: isUuid(reference) ? { is: 'resume', nativeId: reference } : { is: 'open' }, isInteractive };
+}
+
+/** The same command line with this conversation, whichever it asked for. */
+function resuming([program = '', ...args]: readonly string[], nativeId: string): readonly string[] {
+  const words = ['--resume', nativeId];
+  const replaced = withInstead(readCommandLine(args, GRAMMAR), WHICH_CONVERSATION, words);
+  return [program, ...(replaced ?? [...words, ...args])];
+}
+
+const MEANING_OF_TITLE = new Map<string, PaneReading['is']>([
+  ['✋', 'needs-input'],
+  ['✦', 'working'],
+  ['◇', 'idle'],
+]);
+
+/** The first character tells; behind it may stand what the model thinks. */
+function readPane(title: string): PaneReading | null {
+  const is = MEANING_OF_TITLE.get(title.slice(0, 1));
+  if (is === undefined) return null;
+  const waitingFor = is === 'needs-input' ? 'an answer to its question' : null;
+  return { is, evidence: 'the title of its terminal', waitingFor };
 }
 
 /** A script of Node: its own command line begins behind the script. */
 function geminiArgv({ argv }: LiveProcess): readonly string[] | null {
-  const at = argv.findIndex((word, index) => index < 6 && /^gemini(?:\.m?js)?$/.test(basename(word)));
-  if (at === -1 || (at > 0 && !/^(?:node|bun)/.test(basename(argv[0] ?? '')))) return null;
-  return argv.slice(at);
+  const own = scriptArgv(argv) ?? argv;
+  return /^gemini(?:\.m?js)?$/.test(basename(own[0] ?? '')) ? own : null;
 }
 
 function homeOf(environment: Environment): string {
-  return join(environment['GEMINI_CLI_HOME'] ?? environment['HOME'] ?? '/', '.gemini');
+  const home = directoryIn(environment, 'GEMINI_CLI_HOME');
+  return join(home, '.gemini');
 }
 
-/** `tmp/<project>/chats/session-<time>-<beginning of the id>.jsonl` */
-function chats(environment: Environment, shortId: string): Conversation[] {
+/** `tmp/<project>/chats/session-<time>-<beginning of the id>.jsonl`, the latest first. */
+function chats(environment: Environment, shortId: string): Generator<Conversation> {
   const isWanted = (name: string) => /^session-.*\.jsonl?$/.test(name) && shortOf(name).startsWith(shortId);
   const projects = join(homeOf(environment), 'tmp');
-  return namesIn(projects)
-    .flatMap((project) => filesAt(join(projects, project, 'chats'), 0, isWanted))
-    .flatMap((path) => {
-      const nativeId = headOf(path)
-        .map((line) => textField(line, 'sessionId'))
-        .find((id) => id !== null);
-      if (nativeId === undefined || nativeId === null) return [];
-      return [{ nativeId, cwd: rootOf(dirname(dirname(path))), path, updatedAtMs: changedAtMs(path) }];
-    });
+  const paths = namesIn(projects).flatMap((name) => filesAt(join(projects, name, 'chats'), 0, isWanted));
+  return conversationsAt(paths, (path) => {
+    const nativeId = sessionIn(headTextOf(path) ?? '');
+    return nativeId === null ? null : { nativeId, cwd: rootOf(environment, dirname(dirname(path))) };
+  });
+}
+
+/** Looked for as text: older versions wrote one object over many lines, which is not whole in what is read. */
+function sessionIn(text: string): string | null {
+  return /^\s*\{[^{}]*?"sessionId"\s*:\s*"([^"\\]+)"/.exec(text)?.[1] ?? null;
 }
 
 function shortOf(name: string): string {
-  return /-([0-9a-f]+)\.jsonl?$/i.exec(name)?.[1] ?? '';
+  return /-([\w]+)\.jsonl?$/.exec(name)?.[1] ?? '';
 }
 
-function rootOf(project: string): string | null {
-  try {
-    return readFileSync(join(project, '.project_root'), 'utf8').trim();
-  } catch {
-    return null;
-  }
+/** In the project's directory, and in the list of all projects. */
+function rootOf(environment: Environment, project: string): string | null {
+  const root = wholeTextOf(join(project, '.project_root'))?.trim() ?? '';
+  if (root !== '') return root;
+  const projects = objectAt(join(homeOf(environment), 'projects.json'))?.['projects'];
+  if (!isObject(projects)) return null;
+  const slug = basename(project);
+  return Object.keys(projects).find((cwd) => textField(projects, cwd) === slug) ?? null;
 }
 
 /**
@@ -166,8 +170,10 @@ function reporting({ argv, hookProgram, runDirectory, place }: ReportingOrder): 
   // It starts itself once more otherwise, and the first of the two processes would be the one that is known.
   const once = { GEMINI_CLI_NO_RELAUNCH: 'true' };
   const given = place.environment['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] ?? '';
-  const isOthers = given !== '' && basename(given) !== SETTINGS_FILE;
-  if (isOthers || !isSafe(runDirectory)) return { argv, environment: once, files: {}, hasHooks: false };
+  const isOurs = basename(given) === SETTINGS_FILE;
+  // Those of the machine's owner must not be put out of force by ours.
+  const hasOthers = given === '' ? SYSTEM_DIRECTORIES.some((path) => existsSync(path)) : !isOurs;
+  if (hasOthers || !isSafe(runDirectory)) return { argv, environment: once, files: {}, hasHooks: false };
   const command = hookCommand(hookProgram, runDirectory);
   const hook = { type: 'command', name: 'reeve', command, timeout: HOOK_TIMEOUT_SECONDS * 1000 };
   const hooks = Object.fromEntries(HOOK_EVENTS.gemini.map((event) => [event, [{ hooks: [hook] }]]));
@@ -180,11 +186,16 @@ function reporting({ argv, hookProgram, runDirectory, place }: ReportingOrder): 
 }
 
 const SETTINGS_FILE = 'reeve-gemini-settings.json';
+const SYSTEM_DIRECTORIES = ['/etc/gemini-cli', '/Library/Application Support/GeminiCli'];
 
 function isSafe(directory: string): boolean {
-  for (let path = directory; ; path = dirname(path)) {
-    const status = statSync(path, { throwIfNoEntry: false });
-    if (status === undefined || status.uid !== 0 || (status.mode & 0o022) !== 0) return false;
-    if (path === dirname(path)) return true;
+  try {
+    for (let path = directory; ; path = dirname(path)) {
+      const { uid, mode } = statSync(path);
+      if (uid !== 0 || (mode & 0o022) !== 0) return false;
+      if (path === dirname(path)) return true;
+    }
+  } catch {
+    return false;
   }
 }

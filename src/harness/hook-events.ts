@@ -17,5 +17,8 @@ export const HOOK_EVENTS = {
   gemini: ['SessionStart', 'BeforeAgent', 'Notification', 'AfterTool', 'AfterAgent', 'SessionEnd'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** A hook hands its payload over in milliseconds; a harness that waits longer than this for it goes on. */
-export const HOOK_TIMEOUT_SECONDS = 5;
+/**
+ * A hook hands its payload over in milliseconds; a harness that waits longer than this for it goes on. Codex gives its
+ * SessionEnd hooks no more than this, and trusts one that asks for more under another hash.
+ */
+export const HOOK_TIMEOUT_SECONDS = 3;

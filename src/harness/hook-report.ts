@@ -24,28 +24,34 @@ const ended: Meaning = (payload) => ({
 });
 
 /** Notifications that are a question; others remind, congratulate or inform. */
-const QUESTIONS = new Set(['permission_prompt', 'elicitation_dialog', 'ToolPermission']);
+const QUESTIONS = new Set([
+  'permission_prompt',
+  'elicitation_dialog',
+  'elicitation_url_dialog',
+  'ToolPermission',
+]);
 
 const notified: Meaning = (payload) =>
   QUESTIONS.has(textField(payload, 'notification_type') ?? '')
     ? { kind: 'input.needed', waitingFor: textField(payload, 'message') ?? 'an answer' }
     : null;
 
-const MEANINGS: Readonly<Record<string, Meaning>> = {
-  SessionStart: began,
-  UserPromptSubmit: turnStarted,
-  BeforeAgent: turnStarted,
-  PermissionRequest: permissionAsked,
-  Notification: notified,
-  PostToolUse: worked,
-  AfterTool: worked,
-  Stop: turnEnded,
-  AfterAgent: turnEnded,
-  SessionEnd: ended,
-};
+/** A map, for the name comes from outside, and an object also has what all objects have. */
+const MEANINGS: ReadonlyMap<string, Meaning> = new Map([
+  ['SessionStart', began],
+  ['UserPromptSubmit', turnStarted],
+  ['BeforeAgent', turnStarted],
+  ['PermissionRequest', permissionAsked],
+  ['Notification', notified],
+  ['PostToolUse', worked],
+  ['AfterTool', worked],
+  ['Stop', turnEnded],
+  ['AfterAgent', turnEnded],
+  ['SessionEnd', ended],
+]);
 
 export function readHookReport(payload: JsonObject): Reported | null {
-  const meaning = MEANINGS[textField(payload, 'hook_event_name') ?? ''];
+  const meaning = MEANINGS.get(textField(payload, 'hook_event_name') ?? '');
   const fact = meaning?.(payload) ?? null;
   return fact === null ? null : { fact, nativeId: textField(payload, 'session_id') };
 }

@@ -2,8 +2,9 @@
  * The program behind a wrapper that npm installed. A wrapper that is killed leaves the harness alive without anybody who
  * speaks for it, so Reeve starts what the wrapper would start.
  */
-import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { isShim } from './shim.ts';
 
 /** Where the native program is inside the package for this machine, for instance `bin/opencode`. */
 export function behindWrapper(
@@ -19,14 +20,20 @@ export function behindWrapper(
   } catch {
     return path;
   }
-  const at = real.lastIndexOf(`/node_modules/${packageName}/`);
-  if (at === -1) return path;
-  const modules = real.slice(0, at + '/node_modules'.length);
-  const platformPackage = `${platformName}-${process.platform}-${process.arch}`;
-  const candidates = [modules, join(modules, packageName, 'node_modules')].flatMap((root) =>
-    inside.map((relative) => join(root, platformPackage, relative)),
+  if (!real.includes(`/node_modules/${packageName}/`)) return path;
+  const platform = `${platformName}-${process.platform}-${process.arch}`;
+  const candidates = ancestorsOf(real).flatMap((directory) =>
+    [platform, `${platform}-musl`].flatMap((name) =>
+      inside.map((relative) => join(directory, 'node_modules', name, relative)),
+    ),
   );
-  return candidates.find((candidate) => existsSync(candidate)) ?? path;
+  return candidates.find(isProgram) ?? path;
+}
+
+/** Where Node looks for a package that is needed here, nearest first. */
+function ancestorsOf(path: string): readonly string[] {
+  const above = dirname(path);
+  return above === path ? [] : [above, ...ancestorsOf(above)];
 }
 
 const NATIVE_BEGINNINGS = new Set(['7f454c46', 'cffaedfe', 'cafebabe']);
@@ -44,11 +51,20 @@ function isNative(path: string): boolean {
 
 /** The program that a name stands for in this environment; null when there is none. */
 export function findProgram(name: string, searchPath: string, cwd: string): string | null {
+  const directories = searchPath.split(':').filter((directory) => directory !== '');
   const candidates = name.includes('/')
-    ? [name.startsWith('/') ? name : join(cwd, name)]
-    : searchPath
-        .split(':')
-        .filter((directory) => directory !== '')
-        .map((directory) => join(directory, name));
-  return candidates.find((candidate) => existsSync(candidate) && dirname(candidate) !== candidate) ?? null;
+    ? [resolve(cwd, name)]
+    : directories.map((directory) => resolve(cwd, directory, name));
+  // A shim would only lead back here.
+  return candidates.find((candidate) => isProgram(candidate) && !isShim(candidate)) ?? null;
+}
+
+/** As a shell looks for one: a directory of that name is none. */
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
 /** opencode. Chooses a conversation's id itself; keeps no second process off it. Its conversations are in one database. */
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type {
@@ -8,17 +9,29 @@ import type {
   Conversation,
   Environment,
   Invocation,
+  PaneReading,
   Reported,
   Reporting,
   ReportingOrder,
 } from './adapter.ts';
-import { hasOption, optionsWithout, optionValue, readCommandLine, wordsOf, listed } from './command-line.ts';
-import type { Grammar, Part } from './command-line.ts';
+import {
+  behindDashes,
+  commandIn,
+  hasOption,
+  listed,
+  optionsWithout,
+  optionValue,
+  readCommandLine,
+  withInstead,
+} from './command-line.ts';
+import type { Grammar } from './command-line.ts';
+import { directoryIn } from './conversation.ts';
 import { readHookReport } from './hook-report.ts';
 import { behindWrapper } from './native-program.ts';
 import { isObject, textField } from './transcript.ts';
 
 const GRAMMAR: Grammar = {
+  isYargs: true,
   valued: listed(`
     --log-level --port --hostname --mdns-domain -m --model -s --session --prompt --agent
     --replay-limit --command --format --title --attach -p --password -u --username --dir
@@ -33,17 +46,9 @@ const COMMANDS = new Set(
   `),
 );
 const WHICH_CONVERSATION = ['-s', '--session', '-c', '--continue', '--fork'];
-const ONLY_HEADLESS = [
-  '--format',
-  '--command',
-  '-f',
-  '--file',
-  '--title',
-  '--share',
-  '--thinking',
-  '--dir',
-  '--variant',
-];
+/** What the first message was, or went with. */
+const FIRST_MESSAGE = ['--prompt', '--command', '-f', '--file', '--title'];
+const ONLY_RUN = listed('--format --share --thinking --dir --variant -i --interactive');
 /** Another process writes the database meanwhile; a reader waits for it at most this long. */
 const BUSY_MS = 1_000;
 /** As many as anybody chooses from. */
@@ -55,25 +60,10 @@ export const opencode: Adapter = {
   headless: ['opencode', 'run'],
   readInvocation,
   withNewId: () => null,
-  withResume: ([program = '', ...args], nativeId) =>
-    args[0] === 'run'
-      ? [program, 'run', '--session', nativeId, ...args.slice(1)]
-      : [program, '--session', nativeId, ...args],
+  withResume: resuming,
+  withLatest: resuming,
+  resumeArgv,
   marks: ({ pid }) => [`OPENCODE_PID=${pid}`],
-  withLatest: ([program = '', ...args], nativeId) => [
-    program,
-    ...readCommandLine(args, GRAMMAR).flatMap((part) =>
-      isContinue(part) ? ['--session', nativeId] : part.words,
-    ),
-  ],
-  resumeArgv: ([program = '', ...args], nativeId, prompt) => {
-    const parts = readCommandLine(args, GRAMMAR);
-    const isHeadless = prompt !== null && wordsOf(parts)[0] === 'run';
-    const dropped = [...WHICH_CONVERSATION, '--prompt', ...(isHeadless ? [] : ONLY_HEADLESS)];
-    const options = optionsWithout(parts, dropped);
-    if (isHeadless) return [program, 'run', ...options, '--session', nativeId, '--', prompt];
-    return [program, ...options, '--session', nativeId, ...(prompt === null ? [] : ['--prompt', prompt])];
-  },
   findConversations: ({ environment }, reference) =>
     conversations(environment, 'substr(id, 1, ?) = ?', [reference.length, reference]),
   latestConversation: ({ environment, cwd }) =>
@@ -81,18 +71,9 @@ export const opencode: Adapter = {
   nativeProgram: (path) => behindWrapper(path, 'opencode-ai', ['bin/opencode'], 'opencode'),
   reporting,
   readReport,
-  readPane: (_title, screen) => {
-    const last = screen.trimEnd().split('\n').slice(-6).join('\n');
-    if (/Permission required|Allow once/.test(screen))
-      return { is: 'needs-input', evidence: 'its screen asks', waitingFor: 'an answer to its question' };
-    if (last.includes('esc interrupt') || last.includes('esc again to interrupt'))
-      return { is: 'working', evidence: 'its screen says that it can be interrupted', waitingFor: null };
-    if (last.includes('ctrl+p commands'))
-      return { is: 'idle', evidence: 'its screen shows the prompt at rest', waitingFor: null };
-    return null;
-  },
+  readPane,
   serves: (process) => {
-    if (process.name !== 'opencode' && basename(process.argv[0] ?? '') !== 'opencode') return null;
+    if (!/^opencode(?:\.exe)?$/.test(basename(process.argv[0] ?? ''))) return null;
     const { asked } = readInvocation(process.argv);
     if (asked.is === 'none') return null;
     return { nativeId: asked.is === 'resume' ? asked.nativeId : null, evidence: 'its command line' };
@@ -100,26 +81,68 @@ export const opencode: Adapter = {
   ownRecord: (process, nativeId) => (nativeId === null ? null : lastTurn(process.environment(), nativeId)),
 };
 
-function isContinue(part: Part): boolean {
-  return part.is === 'option' && (part.name === '-c' || part.name === '--continue');
-}
-
 function readInvocation([, ...args]: readonly string[]): Invocation {
   const parts = readCommandLine(args, GRAMMAR);
-  const [command = ''] = wordsOf(parts);
-  const isInteractive = command !== 'run';
-  if (COMMANDS.has(command) || hasOption(parts, '-v', '--version', '-h', '--help', '--attach'))
+  const command = commandIn(parts);
+  const isInteractive = command !== 'run' || hasOption(parts, '-i', '--interactive');
+  if (COMMANDS.has(command ?? '') || hasOption(parts, '-v', '--version', '-h', '--help', '--attach'))
     return { asked: { is: 'none' }, isInteractive };
   if (hasOption(parts, '--fork')) return { asked: { is: 'open' }, isInteractive };
   const nativeId = optionValue(parts, '-s', '--session');
   if (nativeId !== null) return { asked: { is: 'resume', nativeId }, isInteractive };
-  if (hasOption(parts, '-c', '--continue')) return { asked: { is: 'latest' }, isInteractive };
-  return { asked: { is: 'new', nativeId: null }, isInteractive };
+  if (!hasOption(parts, '-c', '--continue')) return { asked: { is: 'new', nativeId: null }, isInteractive };
+  // The latest of another directory is not the latest here.
+  const isElsewhere = hasOption(parts, '--dir') || (command !== null && command !== 'run');
+  return { asked: { is: isElsewhere ? 'open' : 'latest' }, isInteractive };
 }
 
+/** The same command line with this conversation, whichever it asked for. */
+function resuming([program = '', ...args]: readonly string[], nativeId: string): readonly string[] {
+  const words = ['--session', nativeId];
+  const parts = readCommandLine(args, GRAMMAR);
+  const replaced = withInstead(parts, WHICH_CONVERSATION, words);
+  if (replaced !== null) return [program, ...replaced];
+  if (commandIn(parts) !== 'run') return [program, ...words, ...args];
+  const run = parts.findIndex((part) => part.is === 'word');
+  return [program, ...parts.flatMap((part, at) => (at === run ? [...part.words, ...words] : part.words))];
+}
+
+function resumeArgv(
+  [program = '', ...args]: readonly string[],
+  nativeId: string,
+  prompt: string | null,
+): readonly string[] {
+  const parts = readCommandLine(args, GRAMMAR);
+  const command = commandIn(parts);
+  const isHeadless = prompt !== null && command === 'run';
+  const dropped = [...WHICH_CONVERSATION, ...FIRST_MESSAGE, ...(isHeadless ? [] : ONLY_RUN)];
+  const options = [...optionsWithout(parts, dropped), '--session', nativeId];
+  if (isHeadless) return [program, 'run', ...options, ...behindDashes([prompt])];
+  // Without a command it is the directory to work in; in front of options that would take it for a value.
+  const directory = command === null || command === 'run' ? [] : [command];
+  // In one word, for a prompt may begin with a dash.
+  return [program, ...directory, ...options, ...(prompt === null ? [] : [`--prompt=${prompt}`])];
+}
+
+/** Only the screen tells; at its end, for above may stand anything that the model wrote. */
+function readPane(_title: string, screen: string): PaneReading | null {
+  const lines = screen.split('\n').filter((line) => line.trim() !== '');
+  const last = lines.slice(-8).join('\n');
+  const asked = lines.slice(-20).join('\n');
+  if (asked.includes('Permission required') && last.includes('Allow once'))
+    return { is: 'needs-input', evidence: 'its screen asks', waitingFor: 'an answer to its question' };
+  if (/esc (?:again to )?interrupt/.test(last))
+    return { is: 'working', evidence: 'its screen says that it can be interrupted', waitingFor: null };
+  if (last.includes('ctrl+p commands'))
+    return { is: 'idle', evidence: 'its screen shows the prompt at rest', waitingFor: null };
+  return null;
+}
+
+/** A relative one is in the directory of the data, and one in memory is in no file. */
 function databasePath(environment: Environment): string {
-  const data = environment['XDG_DATA_HOME'] ?? join(environment['HOME'] ?? '/', '.local', 'share');
-  return environment['OPENCODE_DB'] ?? join(data, 'opencode', 'opencode.db');
+  const data = join(directoryIn(environment, 'XDG_DATA_HOME', '.local', 'share'), 'opencode');
+  const given = environment['OPENCODE_DB'] ?? '';
+  return resolve(data, given === '' ? 'opencode.db' : given);
 }
 
 /** The latest first. */
@@ -129,12 +152,14 @@ function conversations(environment: Environment, where: string, values: (string 
     `select id, directory, time_updated from session where ${where} order by time_updated desc limit ${MAX_CONVERSATIONS}`,
     values,
   );
-  return rows.map((row) => ({
-    nativeId: String(row['id']),
-    cwd: String(row['directory']),
-    path: databasePath(environment),
-    updatedAtMs: Number(row['time_updated']),
-  }));
+  const path = databasePath(environment);
+  return rows.flatMap((row) => {
+    const nativeId = textField(row, 'id');
+    if (nativeId === null) return [];
+    return [
+      { nativeId, cwd: textField(row, 'directory'), path, updatedAtMs: Number(row['time_updated']) || 0 },
+    ];
+  });
 }
 
 /** An answer that is not complete is being worked on. One that was cut off stays so, but then nobody asks any more. */
@@ -144,13 +169,15 @@ function lastTurn(environment: Environment, nativeId: string): Activity | null {
     'select data, time_updated from message where session_id = ? order by time_created desc limit 1',
     [nativeId],
   );
-  const data: unknown = row === undefined ? null : JSON.parse(String(row['data']));
+  const data = parsed(textField(row, 'data') ?? '');
   if (!isObject(data)) return null;
   const time = isObject(data['time']) ? data['time'] : {};
-  const isOver = data['role'] === 'assistant' && time['completed'] !== undefined;
+  // Behind an answer that called a tool comes another one.
+  const isOver =
+    data['role'] === 'assistant' && time['completed'] !== undefined && data['finish'] !== 'tool-calls';
   return {
     is: isOver ? 'idle' : 'working',
-    sinceMs: Number(row?.['time_updated']),
+    sinceMs: Number(row?.['time_updated']) || 0,
     evidence: 'the last message in its database',
     waitingFor: null,
   };
@@ -163,8 +190,9 @@ function ask(
   values: (string | number)[],
 ): Readonly<Record<string, unknown>>[] {
   const path = databasePath(environment);
-  if (!existsSync(path)) return [];
   try {
+    // To open a pipe in its place would wait for somebody to write to it.
+    if (!statSync(path).isFile()) return [];
     const database = new DatabaseSync(path, { readOnly: true });
     try {
       database.exec(`pragma busy_timeout = ${BUSY_MS}`);
@@ -177,16 +205,19 @@ function ask(
   }
 }
 
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** A plugin for this one launch, added to whatever configuration the caller gives in the same way. */
 function reporting({ argv, hookProgram, runDirectory, place }: ReportingOrder): Reporting | null {
   const plugin = join(hookProgram, '..', 'opencode-plugin.mjs');
   const given = place.environment['OPENCODE_CONFIG_CONTENT'] ?? '';
-  let config: unknown;
-  try {
-    config = given === '' ? {} : JSON.parse(given);
-  } catch {
-    return null;
-  }
+  const config = given === '' ? {} : parsed(given);
   if (!isObject(config)) return null;
   const others = (Array.isArray(config['plugin']) ? (config['plugin'] as unknown[]) : []).filter(
     (each) => typeof each !== 'string' || basename(each) !== 'opencode-plugin.mjs',
@@ -194,11 +225,12 @@ function reporting({ argv, hookProgram, runDirectory, place }: ReportingOrder): 
   return {
     argv,
     environment: {
-      OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...config, plugin: [...others, `file://${plugin}`] }),
+      OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...config, plugin: [...others, pathToFileURL(plugin).href] }),
       REEVE_REPORT_TO: runDirectory,
     },
     files: {},
-    hasHooks: true,
+    // It loads no plugins otherwise.
+    hasHooks: !hasOption(readCommandLine(argv.slice(1), GRAMMAR), '--pure'),
   };
 }
 

@@ -1,16 +1,21 @@
 /** Files that a harness writes while they are read: cut in mid-line, of any size, gone at any moment. */
-import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Enough for the first lines, which name the conversation and its directory; a transcript may have a gigabyte. */
 const HEAD_BYTES = 256 * 1024;
+/** Settings and records that are read as a whole have a few kilobytes. */
+const MAX_WHOLE_BYTES = 4 * 1024 * 1024;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The whole lines at the beginning of a file, as far as they are JSON objects. Nothing when it cannot be read. */
 export function headOf(path: string): readonly JsonObject[] {
-  const text = readSome(path, () => 0) ?? '';
-  return objectsIn(text.split('\n'));
+  return objectsIn((headTextOf(path) ?? '').split('\n'));
+}
+
+export function headTextOf(path: string): string | null {
+  return readSome(path, (size) => ({ start: 0, length: Math.min(size, HEAD_BYTES) }));
 }
 
 /** The whole lines at the end of a file. The first one that was cut, and the last while it is being written, are not. */
@@ -18,19 +23,39 @@ export function tailOf(path: string): readonly JsonObject[] {
   let isCut = false;
   const text = readSome(path, (size) => {
     isCut = size > HEAD_BYTES;
-    return Math.max(0, size - HEAD_BYTES);
+    return { start: Math.max(0, size - HEAD_BYTES), length: Math.min(size, HEAD_BYTES) };
   });
   return objectsIn((text ?? '').split('\n').slice(isCut ? 1 : 0));
 }
 
-/** Null when it is gone or cannot be read: what is not known is not said. */
-function readSome(path: string, startOf: (size: number) => number): string | null {
+/** Null when it cannot be read, or is far larger than anything that would be. */
+export function wholeTextOf(path: string): string | null {
+  return readSome(path, (size) => (size > MAX_WHOLE_BYTES ? null : { start: 0, length: size }));
+}
+
+/** A file that is one JSON object; null when it is not. */
+export function objectAt(path: string): JsonObject | null {
+  return objectsIn([wholeTextOf(path) ?? ''])[0] ?? null;
+}
+
+interface Range {
+  readonly start: number;
+  readonly length: number;
+}
+
+/**
+ * Null when it is gone, cannot be read, or is no plain file: what is not known is not said. Opened without waiting, for
+ * a pipe in its place would hold whoever opens it.
+ */
+function readSome(path: string, rangeOf: (size: number) => Range | null): string | null {
   try {
-    const file = openSync(path, 'r');
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const { size } = fstatSync(file);
-      const buffer = Buffer.alloc(Math.min(size, HEAD_BYTES));
-      const length = readSync(file, buffer, 0, buffer.length, startOf(size));
+      const status = fstatSync(file);
+      const range = status.isFile() ? rangeOf(status.size) : null;
+      if (range === null) return null;
+      const buffer = Buffer.alloc(range.length);
+      const length = readSync(file, buffer, 0, range.length, range.start);
       return buffer.toString('utf8', 0, length);
     } finally {
       closeSync(file);
@@ -55,9 +80,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function textField(object: JsonObject | undefined, name: string): string | null {
+export function textField(object: JsonObject | null | undefined, name: string): string | null {
   const value = object?.[name];
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** The first of these that says it. */
+export function firstText(lines: readonly JsonObject[], name: string): string | null {
+  return lines.map((line) => textField(line, name)).find((text) => text !== null) ?? null;
 }
 
 /** The names in a directory; none when there is no such directory, or it may not be read. */
@@ -69,11 +99,13 @@ export function namesIn(directory: string): readonly string[] {
   }
 }
 
-export function changedAtMs(path: string): number {
+/** Null when there is no such file, or something else is in its place. */
+export function changedAtMs(path: string): number | null {
   try {
-    return statSync(path).mtimeMs;
+    const status = statSync(path);
+    return status.isFile() ? status.mtimeMs : null;
   } catch {
-    return 0;
+    return null;
   }
 }
 

@@ -11,24 +11,36 @@
 # `late-hooks/`, where it is found without looking through all runs that ever were.
 
 umask 077
+
+# A harness may call it a failed hook when its payload finds no reader.
+leave() {
+    cat >/dev/null
+    exit 0
+}
+
 run=${1-}
 origin=launch
 if [ -z "$run" ]; then
-    [ -n "${REEVE_HOME-}" ] && [ -n "${REEVE_RUN-}" ] || exit 0
+    [ -n "${REEVE_HOME-}" ] && [ -n "${REEVE_RUN-}" ] || leave
     run=$REEVE_HOME/runs/$REEVE_RUN
     origin=installed
 fi
 spool=$run/hooks
-[ -d "$spool" ] || exit 0
+[ -d "$spool" ] || leave
 if [ -e "$run/exit.json" ]; then
     spool=${run%/*/*}/late-hooks
-    [ -d "$spool" ] || mkdir "$spool" || exit 0
+    # Another hook may be making it at the same time.
+    [ -d "$spool" ] || mkdir "$spool" || [ -d "$spool" ] || leave
 fi
 
 above=$PPID
 pid=$PPID
 for step in 1 2 3; do
-    read -r stat 2>/dev/null <"/proc/$pid/stat" || break
+    if ! read -r stat 2>/dev/null <"/proc/$pid/stat"; then
+        # Without /proc a look costs a process; the first one tells the harness.
+        pid=$(ps -o ppid= -p "$pid") && above="$above ${pid##* }"
+        break
+    fi
     rest=${stat##*) ? }
     pid=${rest%% *}
     above="$above $pid"
@@ -37,9 +49,13 @@ done
 # A pid may be reused before its message was read.
 number=0
 while [ -e "$spool/$$.$number" ]; do number=$((number + 1)); done
+message=$spool/$$.$number
 {
-    printf '%s %s %s\n' "$origin" "${run##*/}" "$above"
-    cat
-    printf '\nwhole\n'
-} >"$spool/$$.$number"
-exit 0
+    printf '%s %s %s\n' "$origin" "${run##*/}" "$above" &&
+        cat &&
+        printf '\nwhole\n'
+} >"$message" && exit 0
+
+# The disk is full, or the directory cannot be written to: a half is no message.
+rm -f "$message"
+leave

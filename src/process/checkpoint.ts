@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Every step of the launch, the takeover and the end behind which something durable or visible has changed. */
+/** Every step behind which something durable or visible has changed, or may have changed behind this process's back. */
 export type Checkpoint =
   | 'launch.claimed'
   | 'launch.keeper_spawned'
@@ -18,7 +18,10 @@ export type Checkpoint =
   | 'reconcile.begun'
   | 'finalise.begun'
   | 'finalise.swept'
-  | 'finalise.ended';
+  | 'finalise.ended'
+  | 'reports.listed'
+  | 'reports.taken'
+  | 'outsiders.sought';
 
 const POLL_MS = 5;
 

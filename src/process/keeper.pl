@@ -85,10 +85,8 @@ give_back_memory();
 
 if ($group eq 'adopted') {
     watch($harness, $command[1]);
-    my $record = record(qq("pid":$harness,"adopted":true));
     end_seen();
-    rmdir $cgroup if $cgroup ne '';
-    finalise($record);
+    finalise(record(qq("pid":$harness,"adopted":true)));
 }
 my $status;
 while (1) {
@@ -143,13 +141,6 @@ sub read_pipe {
 sub adopt {
     my ($pid, $start) = @_;
     return (undef, 'it had ended before it could be watched') unless start_of($pid) eq $start;
-    if ($cgroup ne '' && open my $procs, '>', "$cgroup/cgroup.procs") {
-        # Twice, for what was started while the first ones were moved.
-        for (1, 2) {
-            for my $member ($pid, descendants($pid)) { syswrite $procs, "$member\n"; }
-        }
-        close $procs;
-    }
     write_file('started.json', qq({"version":1,"run":"$run_id","pid":$pid,"startTime":"$start","oomKills":null}\n))
         or return (undef, "cannot write to the state directory: $!");
     return ($pid, undef);

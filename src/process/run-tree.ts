@@ -30,14 +30,23 @@ export function runTree(
   run: Pick<Run, 'id' | 'keeper' | 'containment' | 'harness'>,
 ): RunTree {
   const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
-  // This process may be inside the tree (an agent that stops its own session): it must see the end through.
-  const find = () =>
-    findTree(table, {
+  const known = new Map<number, Member>();
+  const find = () => {
+    const found = findTree(table, {
       runId: run.id,
       keeper: run.keeper,
       harness: run.harness,
       cgroupPids: () => (cgroup === null ? [] : cgroupPids(cgroup)),
-    }).filter((member) => member.pid !== process.pid);
+    });
+    // Who was found once belongs to it until its end, also when what told so is gone: a parent, for instance.
+    const isFound = new Set(found.map(({ pid }) => pid));
+    const remembered = [...known.values()].filter(
+      (member) => !isFound.has(member.pid) && isStill(table, member),
+    );
+    for (const member of found) known.set(member.pid, member);
+    // This process may be inside the tree (an agent that stops its own session): it must see the end through.
+    return [...found, ...remembered].filter((member) => member.pid !== process.pid);
+  };
   return {
     find,
     emptiness: () => {
@@ -58,6 +67,11 @@ export function runTree(
       if (cgroup !== null) removeCgroup(cgroup);
     },
   };
+}
+
+function isStill(table: ProcessTable, member: Member): boolean {
+  const reading = table.read(member.pid);
+  return reading.is === 'there' && !reading.fact.isZombie && reading.fact.startTime === member.startTime;
 }
 
 /** The check stands directly before the signal: a pid that was reused since it was found is left alone. */

@@ -89,7 +89,7 @@ const MAX_PASTE_BYTES = 4 * 1024 * 1024;
 
 export function openTmux(socket: string, limitMs = LIMIT_MS): Tmux {
   if (!socket.startsWith('/') || Buffer.byteLength(socket) > MAX_SOCKET_BYTES) {
-    throw new ReeveError('failed', `${socket} cannot be the socket of a tmux server.`, {
+    throw new ReeveError('tmux_missing', `${socket} cannot be the socket of a tmux server.`, {
       hint: `It must be an absolute path of at most ${MAX_SOCKET_BYTES} bytes: choose a shorter REEVE_HOME.`,
     });
   }
@@ -121,9 +121,13 @@ export function findTmux(path = process.env['PATH'] ?? ''): string {
     .map((directory) => join(directory, 'tmux'))
     .find(isExecutable);
   if (found !== undefined) return found;
-  throw new ReeveError('failed', 'tmux was not found, and a session in a terminal of its own needs it.', {
-    hint: 'Install version 3.2 or newer (for example: apt-get install tmux, or brew install tmux), then try again.',
-  });
+  throw new ReeveError(
+    'tmux_missing',
+    'tmux was not found, and a session in a terminal of its own needs it.',
+    {
+      hint: 'Install version 3.2 or newer (for example: apt-get install tmux, or brew install tmux), then try again.',
+    },
+  );
 }
 
 function isExecutable(file: string): boolean {

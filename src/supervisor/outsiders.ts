@@ -5,13 +5,17 @@
 import { ReeveError } from '../api/errors.ts';
 import type { OnLive } from '../lifecycle/takeover.ts';
 import type { Run } from '../lifecycle/run.ts';
+import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import { outsiderTree } from '../process/outsider-tree.ts';
+import { RUN_MARK } from '../process/tree.ts';
+import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { findServing } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { describeMembers } from './finalise.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
+import { reconcileRun } from './reconcile.ts';
 
 interface Wanted {
   readonly launch: HarnessLaunch;
@@ -27,14 +31,32 @@ export type OutsiderStep =
 export async function dealWithOutsiders(context: Context, wanted: Wanted): Promise<OutsiderStep> {
   const { adapter, nativeId, mayExist } = wanted.launch;
   if (nativeId === null || !mayExist) return { is: 'none', ended: [] };
+  await checkpoint('outsiders.sought');
   const serving = await findServing(context, adapter.name, nativeId);
+  const managed = new Set<LiveHarness>();
+  for (const owner of serving) if (await isManaged(context, owner)) managed.add(owner);
+  // Claimed since the session was looked for, or only now known to serve it: its session's affair, as the claim will say.
+  const bound = serving.length === 0 ? null : await context.store.sessionByNative(adapter.name, nativeId);
+  if (bound !== null && bound.run.state !== 'ended') return { is: 'none', ended: [] };
   const mayEnd = wanted.onLive === 'retire' && wanted.unmanaged === true;
   for (const owner of serving) {
-    if (!mayEnd) return { is: 'unmanaged', owner, because: null };
+    if (!mayEnd || managed.has(owner)) return { is: 'unmanaged', owner, because: null };
     const because = await endOutsider(context, wanted, owner);
     if (because !== null) return { is: 'unmanaged', owner, because };
   }
   return { is: 'none', ended: serving };
+}
+
+/** Whether a run of Reeve's started it; which conversation that serves may not have been read yet, and is then. */
+async function isManaged(context: Context, { identity }: LiveHarness): Promise<boolean> {
+  const mark = context.table.details(identity.pid)?.environment()[RUN_MARK];
+  const run = mark === undefined ? null : await context.store.run(mark);
+  if (run === null || run.state === 'ended') return false;
+  const seen = await reconcileRun(context, run);
+  if (seen.run.harness?.pid !== identity.pid) return false;
+  const [found] = (await context.store.find(run.sessionId)).matches;
+  if (found !== undefined) await lookAt(context, found.session, seen);
+  return true;
 }
 
 /** Null when it and its tree are gone; otherwise why not. */
@@ -42,7 +64,11 @@ async function endOutsider(context: Context, wanted: Wanted, owner: LiveHarness)
   const { identity, nativeId } = owner;
   const marks = wanted.launch.adapter.marks({ pid: identity.pid, nativeId });
   const tree = outsiderTree(context.table, identity, marks);
-  if (tree.find().some(({ pid }) => pid === process.ppid)) {
+  // By descent, or by the mark alone: whoever left its parents behind would end them all the same.
+  const isInside =
+    tree.find().some(({ pid }) => pid === process.ppid) ||
+    marks.some((mark) => isMarked(context.environment, mark));
+  if (isInside) {
     throw new ReeveError(
       'inside_own_run',
       `This command runs inside pid ${identity.pid}, which it would have to end.`,
@@ -54,6 +80,11 @@ async function endOutsider(context: Context, wanted: Wanted, owner: LiveHarness)
   }
   const report = await endTree(tree, wanted.graceMs);
   return report.end === 'survived' ? `could not be ended: ${describeMembers(report.survivors)}` : null;
+}
+
+function isMarked(environment: Context['environment'], mark: string): boolean {
+  const at = mark.indexOf('=');
+  return environment[mark.slice(0, at)] === mark.slice(at + 1);
 }
 
 export async function noteOutsider(context: Context, run: Run, owner: LiveHarness): Promise<void> {

@@ -9,6 +9,7 @@ import { tmuxOf } from './pane-keeper.ts';
 
 export interface LivePane {
   readonly sessionName: string;
+  readonly harness: string;
   readonly run: LiveRun;
 }
 
@@ -31,7 +32,7 @@ export async function paneOf(context: Context, reference: string): Promise<LiveP
       },
     );
   }
-  return { sessionName: session.name, run: seen.run };
+  return { sessionName: session.name, harness: session.harness, run: seen.run };
 }
 
 /** The screen as text, with so many lines of what scrolled away. */

@@ -1,4 +1,5 @@
 /** The library: one object, the use cases as its methods, the same that the CLI calls. */
+import type { adopt } from './adopt.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import { heartbeat } from './heartbeat.ts';
@@ -12,6 +13,7 @@ import { resume } from './resume.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { RetireResult } from './retire.ts';
 import type { attachCommand, screen } from './pane.ts';
+import type { scan } from './scan.ts';
 import type { send } from './send.ts';
 import { assumeGone, stop } from './stop.ts';
 import { why } from './why.ts';
@@ -38,6 +40,8 @@ export interface Reeve {
   readonly logs: Bound<typeof logs>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
+  readonly scan: Bound<typeof scan>;
+  readonly adopt: Bound<typeof adopt>;
   readonly screen: Bound<typeof screen>;
   readonly attachCommand: Bound<typeof attachCommand>;
   readonly send: Bound<typeof send>;
@@ -59,6 +63,8 @@ export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
     logs: (reference, request) => logs(context, reference, request),
     remove: (reference) => remove(context, reference),
     heartbeat: (credentials) => heartbeat(context, credentials),
+    scan: async () => (await import('./scan.ts')).scan(context),
+    adopt: async (pid, options) => (await import('./adopt.ts')).adopt(context, pid, options),
     screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),
     attachCommand: async (reference) => (await pane()).attachCommand(context, reference),
     send: async (reference, request) => (await import('./send.ts')).send(context, reference, request),

@@ -5,8 +5,10 @@
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -19,13 +21,18 @@ import { adapterNamed } from '../harness/adapters.ts';
 import type { Adapter, Reported } from '../harness/adapter.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
+import { checkpoint } from '../process/checkpoint.ts';
 import type { Context } from './context.ts';
-import { runDirectory } from './liveness.ts';
+import { recordedHarness, runDirectory } from './liveness.ts';
 
 /** A payload that holds more carries the output of a tool; what matters stands at its beginning. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
 /** A look must end, however much was reported while nobody looked; the next one goes on. */
 const MAX_MESSAGES_A_LOOK = 500;
+/** They are in memory together, so of large ones fewer are taken at a time. */
+const MAX_BYTES_A_LOOK = 32 * MAX_PAYLOAD_BYTES;
+/** A harness waits seconds for its hook: one that has not written all of its message by now never will. */
+const HALF_WRITTEN_LIMIT_MS = 60_000;
 const END_OF_MESSAGE = '\nwhole\n';
 /** In a spool whose harness was started with hooks of its own; those that were installed for all then only repeat. */
 const LAUNCHED_WITH_HOOKS = '.launched-with-hooks';
@@ -53,6 +60,7 @@ export async function takeReports(context: Context, run: Run): Promise<Run> {
   const spool = spoolOf(context, run.id);
   const messages = messagesIn(spool);
   if (messages.length === 0) return run;
+  await checkpoint('reports.listed');
   const adapter = await adapterOf(context, run);
   const repeats = existsSync(join(spool, LAUNCHED_WITH_HOOKS));
   let latest = run;
@@ -83,11 +91,20 @@ async function takeMessage(
   message: Message,
   repeats: boolean,
 ): Promise<Run> {
-  const reported = adapter.readReport(message.payload);
+  // Another reader was faster, and may have taken later ones too: what it says may no longer be so.
+  if (!existsSync(message.path)) return (await context.store.run(run.id)) ?? run;
+  // Any name may stand there, also one that means something else altogether to whoever looks it up.
+  const reported = rankOf(message) === -1 ? null : adapter.readReport(message.payload);
   let latest = run;
   if (reported !== null && !isRepetition(run, message, reported, repeats)) {
-    const result = await context.store.observe(run.id, factOf(run, message, reported), message.source);
+    const result = await context.store.observe(
+      run.id,
+      factOf(context, run, message, reported),
+      message.source,
+    );
     if (result.is === 'accepted') latest = result.run;
+    if (result.is === 'seen') latest = (await context.store.run(run.id)) ?? run;
+    await checkpoint('reports.taken');
   }
   rmSync(message.path, { force: true });
   return latest;
@@ -97,7 +114,9 @@ function isRepetition(run: Run, message: Message, reported: Reported, repeats: b
   return repeats && message.origin === 'installed' && reported.nativeId === run.native?.id;
 }
 
-function factOf(run: Run, message: Message, { fact, nativeId }: Reported): HarnessFact {
+function factOf(context: Context, run: Run, message: Message, { fact, nativeId }: Reported): HarnessFact {
+  // Its launcher may not have come to put it into the store, or have died before.
+  const harness = run.harness ?? recordedHarness(context, run.id);
   const event = message.payload['hook_event_name'];
   return {
     ...fact,
@@ -106,7 +125,7 @@ function factOf(run: Run, message: Message, { fact, nativeId }: Reported): Harne
     evidence: `its ${String(event)} hook`,
     // The hook itself is started by the harness, with a shell in between at the most. A harness below has at least the
     // shell of the tool that started it in between.
-    isFromHarness: run.harness !== null && message.above.slice(0, 2).includes(run.harness.pid),
+    isFromHarness: harness !== null && message.above.slice(0, 2).includes(harness.pid),
   };
 }
 
@@ -116,6 +135,25 @@ function spoolOf(context: Context, runId: string): string {
 
 /** In the order in which they were written; of those within one tick of the file system's clock, as events follow. */
 function messagesIn(spool: string): readonly Message[] {
+  const messages: Message[] = [];
+  let bytes = 0;
+  for (const file of filesIn(spool).slice(0, MAX_MESSAGES_A_LOOK)) {
+    bytes += Math.min(Number(file.size), MAX_PAYLOAD_BYTES);
+    if (bytes > MAX_BYTES_A_LOOK) break;
+    messages.push(...readMessage(file.path, file.name));
+  }
+  return messages.toSorted((a, b) => Number(a.order - b.order) || rankOf(a) - rankOf(b));
+}
+
+interface SpooledFile {
+  readonly path: string;
+  readonly name: string;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
+/** The oldest first: what a look leaves to the next one must be what came later. */
+function filesIn(spool: string): readonly SpooledFile[] {
   let names: string[];
   try {
     names = readdirSync(spool);
@@ -124,11 +162,16 @@ function messagesIn(spool: string): readonly Message[] {
   }
   return names
     .filter((name) => !name.startsWith('.'))
-    .slice(0, MAX_MESSAGES_A_LOOK)
-    .flatMap((name) => readMessage(join(spool, name), name))
-    .toSorted((a, b) => Number(a.order - b.order) || rankOf(a) - rankOf(b));
+    .flatMap((name) => {
+      const path = join(spool, name);
+      const status = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      // Nothing else is a message; and to open a pipe may take for ever.
+      return status?.isFile() === true ? [{ path, name, size: status.size, mtimeNs: status.mtimeNs }] : [];
+    })
+    .toSorted((a, b) => Number(a.mtimeNs - b.mtimeNs));
 }
 
+/** The events that mean anything, of all harnesses, in the order in which they can follow each other. */
 const RANKS = [
   'SessionStart',
   'UserPromptSubmit',
@@ -146,15 +189,21 @@ function rankOf({ payload }: Message): number {
   return RANKS.indexOf(String(payload['hook_event_name']));
 }
 
-/** None while it is still being written, or when it makes no sense, which it then never will. */
+/** None while it is still being written. */
 function readMessage(path: string, name: string): Message[] {
   const file = openIfThere(path);
   if (file === null) return [];
   try {
-    const { size, mtimeNs } = fstatSync(file, { bigint: true });
+    const status = fstatSync(file, { bigint: true });
+    if (!status.isFile()) return [];
+    const { size, mtimeNs } = status;
+    const atMs = Number(mtimeNs / 1_000_000n);
     const end = Buffer.alloc(END_OF_MESSAGE.length);
     readSync(file, end, 0, end.length, Math.max(0, Number(size) - end.length));
-    if (end.toString('latin1') !== END_OF_MESSAGE) return [];
+    if (end.toString('latin1') !== END_OF_MESSAGE) {
+      if (Date.now() - atMs > HALF_WRITTEN_LIMIT_MS) rmSync(path, { force: true });
+      return [];
+    }
     const buffer = Buffer.alloc(Math.min(Number(size), MAX_PAYLOAD_BYTES));
     const text = buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, 0));
     const at = text.indexOf('\n');
@@ -167,7 +216,7 @@ function readMessage(path: string, name: string): Message[] {
         runId,
         above: above.map(Number),
         payload: parsePayload(text.slice(at + 1, text.length - END_OF_MESSAGE.length)),
-        atMs: Number(mtimeNs / 1_000_000n),
+        atMs,
         order: mtimeNs,
       },
     ];
@@ -178,7 +227,7 @@ function readMessage(path: string, name: string): Message[] {
 
 function openIfThere(path: string): number | null {
   try {
-    return openSync(path, 'r');
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch {
     return null;
   }
@@ -193,6 +242,7 @@ function parsePayload(text: string): Readonly<Record<string, unknown>> {
     const fields = text
       .slice(0, 4096)
       .matchAll(/"(session_id|hook_event_name|tool_name|reason)"\s*:\s*"([^"\\]*)"/g);
-    return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
+    // The first of a name is the payload's own; what a tool was given may have fields of the same name.
+    return Object.fromEntries([...fields].toReversed().map(([, name = '', value = '']) => [name, value]));
   }
 }

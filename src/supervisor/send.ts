@@ -6,12 +6,13 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
+import { adapterNamed } from '../harness/adapters.ts';
 import { promptDigest } from '../harness/prompt.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
 import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { runDirectory } from './liveness.ts';
-import { answered, paneOf } from './pane.ts';
+import { answered, glanceAt, paneOf } from './pane.ts';
 import { tmuxOf } from './pane-keeper.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
@@ -32,6 +33,8 @@ export interface Sent {
 /** More is a file: a harness's input box is no place for it. */
 const MAX_CHARACTERS = 100_000;
 const POLL_MS = 100;
+/** Beyond this its screen is one that is not known here, and what it reported decides alone. */
+const READY_LIMIT_MS = 5_000;
 /** A harness takes what came together with the text for a part of it, so Enter follows after a pause. */
 const BEFORE_ENTER_MS = 400;
 /** How long a harness may take from Enter to its report; a busy machine starts hooks slowly. */
@@ -41,11 +44,21 @@ const LOCK_STALE_MS = 60_000;
 
 export async function send(context: Context, reference: string, request: SendRequest): Promise<Sent> {
   const text = checkedText(request.text);
-  const { sessionName, run } = await paneOf(context, reference);
+  const { sessionName, harness, run } = await paneOf(context, reference);
+  if (harness === 'command') {
+    throw new ReeveError(
+      'usage',
+      `${sessionName} runs a plain command, of which nobody could tell whether it took a message.`,
+      {
+        hint: `Type it yourself: reeve attach ${sessionName}`,
+      },
+    );
+  }
   await untilIdle(context, sessionName, request);
   return withLock(join(runDirectory(context, run.id), 'send.lock'), sessionName, async () => {
     // Somebody may have typed, or another sender been faster, since it was seen idle.
     await requireIdle(context, sessionName);
+    await untilReady(context, harness, run);
     return deliver(context, sessionName, run, text);
   });
 }
@@ -93,6 +106,17 @@ async function requireIdle(context: Context, sessionName: string): Promise<void>
   });
 }
 
+/** A harness that has only just begun is idle before its input box is there. */
+async function untilReady(context: Context, harness: string, run: LiveRun): Promise<void> {
+  const adapter = await adapterNamed(harness);
+  const deadline = performance.now() + READY_LIMIT_MS;
+  while (performance.now() < deadline) {
+    const glance = await glanceAt(context, run);
+    if (glance !== null && adapter.readPane(glance.title, glance.screen)?.is === 'idle') return;
+    await sleep(POLL_MS);
+  }
+}
+
 async function activityOf(context: Context, sessionName: string) {
   const found = await resolveCurrent(context, sessionName);
   const seen = await reconcileRun(context, found.run);
@@ -106,7 +130,7 @@ async function activityOf(context: Context, sessionName: string) {
 async function deliver(context: Context, sessionName: string, run: LiveRun, text: string): Promise<Sent> {
   const tmux = tmuxOf(context);
   const before = await lastEvent(context, run);
-  answered(await tmux.paste(run.id, text), sessionName);
+  answered(await tmux.paste(run.id, typed(text)), sessionName);
   await sleep(BEFORE_ENTER_MS);
   answered(await tmux.press(run.id, 'Enter'), sessionName);
   const isTaken = await wasTaken(context, sessionName, run, { digest: promptDigest(text), after: before });
@@ -129,6 +153,11 @@ async function deliver(context: Context, sessionName: string, run: LiveRun, text
       hint: `Look before you send it again: reeve attach ${sessionName}`,
     },
   );
+}
+
+/** Behind a word with an @, Enter would choose one of the files that the harness offers: a blank closes the offer. */
+function typed(text: string): string {
+  return /@\S*$/.test(text) ? `${text} ` : text;
 }
 
 async function lastEvent(context: Context, run: LiveRun): Promise<number> {

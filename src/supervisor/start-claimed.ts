@@ -56,7 +56,8 @@ export async function startClaimed(
   { token, foregroundOutput, prepare }: StartOrder,
 ): Promise<StartResult> {
   const { session, run } = claimed;
-  const containment = chooseContainment(run.id, atMost(context));
+  // What was running already was not born into anything that holds it.
+  const containment = chooseContainment(run.id, run.mode === 'adopted' ? 'marks' : atMost(context));
   const group = groupOf(run.mode);
   let keeper: Keeper;
   let execution: Execution;

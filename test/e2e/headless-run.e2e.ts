@@ -52,7 +52,7 @@ describe.each(HARNESSES)('%s', (_, name) => {
     const logged = await stage.log('whole');
     expect({ nativeId: again.nativeId, said: nativeIdIn(logged) }).toEqual({ nativeId, said: nativeId });
     expect(again.runs.map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
-    expect(promptsAtLast(stage)).toEqual([asked, '@@SAY still 42@@']);
+    expect(stage.promptsKnown()).toEqual([asked, '@@SAY still 42@@']);
   });
 
   test('a run whose model refuses has failed, with the exit code of the harness', async () => {
@@ -65,8 +65,3 @@ describe.each(HARNESSES)('%s', (_, name) => {
     expect(await stage.told('refused')).toContain(`${run.id} ended as failed, exit ${exitCode}`);
   });
 });
-
-/** What the harness told the model of the conversation when it last asked. */
-function promptsAtLast({ model }: Stage): readonly string[] {
-  return model.requests.findLast(({ isConversation }) => isConversation)?.prompts ?? [];
-}

@@ -76,7 +76,7 @@ describe('hooks in settings that were not there', () => {
       changes: [{ path, is: 'created', backup: null }],
       notes: [],
     });
-    const handler = { type: 'command', command: MARKED, timeout: 5 };
+    const handler = { type: 'command', command: MARKED, timeout: 3 };
     expect(JSON.parse(text('.claude/settings.json'))).toEqual({
       hooks: Object.fromEntries(HOOK_EVENTS.claude.map((event) => [event, [{ hooks: [handler] }]])),
     });
@@ -86,7 +86,7 @@ describe('hooks in settings that were not there', () => {
 
   it('have milliseconds and a name for Gemini', () => {
     installHooks('gemini', place, PROGRAMS);
-    const handler = { type: 'command', name: 'reeve', command: MARKED, timeout: 5000 };
+    const handler = { type: 'command', name: 'reeve', command: MARKED, timeout: 3000 };
     expect(JSON.parse(text('.gemini/settings.json'))).toEqual({
       hooks: Object.fromEntries(HOOK_EVENTS.gemini.map((event) => [event, [{ hooks: [handler] }]])),
     });

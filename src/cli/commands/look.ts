@@ -47,13 +47,14 @@ function renderDetail(detail: SessionDetail, nowMs: number): string {
   const { run } = detail;
   const rows: [string, string][] = [
     ['session', `${bold(detail.name)} ${dim(detail.id)}`],
-    ['status', `${statusMark(detail.status)} ${coloured(detail.status)}${sinceOf(run, nowMs)}`],
+    ['status', `${statusMark(detail.status)} ${coloured(detail.status)}${sinceOf(detail, nowMs)}`],
     ['command', detail.argv.join(' ')],
     ['directory', detail.cwd],
     ['run', `${run.id}, epoch ${run.epoch}, ${run.mode}`],
     ['process', processOf(run)],
     ['log', run.logPath ?? 'none: it writes to its own terminal'],
   ];
+  if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
   if (run.reason !== null) rows.push(['reason', run.reason]);
   if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
   const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);
@@ -63,8 +64,11 @@ function renderDetail(detail: SessionDetail, nowMs: number): string {
   return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier])].join('\n');
 }
 
-function sinceOf(run: RunView, nowMs: number): string {
-  return dim(` for ${age(Date.parse(run.endedAt ?? run.startedAt), nowMs)}`);
+function sinceOf({ run, activity }: SessionDetail, nowMs: number): string {
+  const since = dim(` for ${age(Date.parse(activity?.since ?? run.endedAt ?? run.startedAt), nowMs)}`);
+  if (activity === null) return since;
+  const want = activity.waitingFor === null ? '' : `: ${activity.waitingFor}`;
+  return `${want}${since}${dim(`, says ${activity.evidence}`)}`;
 }
 
 function processOf(run: RunView): string {

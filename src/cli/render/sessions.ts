@@ -15,7 +15,15 @@ const MARKS: Readonly<Record<Status, readonly [mark: string, colour: (text: stri
   lost: ['!', yellow],
 };
 
-const HEADINGS = ['', 'SESSION', 'STATUS', 'FOR', 'EPOCH', 'PID', 'COMMAND', 'DIRECTORY'] as const;
+/** In the order in which a person wants to know of them. */
+const GROUPS: readonly (readonly [title: string, statuses: readonly Status[]])[] = [
+  ['Needs you', ['needs-input', 'unknown']],
+  ['Working', ['working']],
+  ['Idle', ['idle']],
+  ['Ended', ['done', 'failed', 'lost', 'stopped', 'superseded']],
+];
+
+const HEADINGS = ['', 'SESSION', 'STATUS', 'FOR', 'HARNESS', 'PID', 'COMMAND', 'DIRECTORY'] as const;
 const MAX_NAME_WIDTH = 32;
 const MAX_COMMAND_WIDTH = 40;
 
@@ -28,37 +36,50 @@ export function coloured(status: Status): string {
   return MARKS[status][1](status);
 }
 
-/** A table as wide as the terminal; the directory gives way first. */
+/** A table as wide as the terminal, in groups; the directory gives way first. */
 export function renderSessions(sessions: readonly SessionView[], nowMs: number, width: number): string {
   if (sessions.length === 0) return dim('No sessions yet. Start one: reeve run -- COMMAND');
-  const rows = sessions.map((session) => cellsOf(session, nowMs));
+  const rows = new Map(sessions.map((session) => [session, cellsOf(session, nowMs)]));
   const widths = HEADINGS.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => [...(row[column] ?? '')].length)),
+    Math.max(heading.length, ...[...rows.values()].map((row) => [...(row[column] ?? '')].length)),
   );
   const line = (cells: readonly string[]) =>
     cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return [
-    dim(cut(line(HEADINGS), width).trimEnd()),
-    ...rows.map((row, index) => {
-      const status = sessions[index]?.status ?? 'unknown';
-      return paint(cut(line(row), width).trimEnd(), row, status, widths);
-    }),
-  ].join('\n');
+  const groups = GROUPS.flatMap(([title, statuses]) => {
+    const members = sessions.filter(({ status }) => statuses.includes(status));
+    if (members.length === 0) return [];
+    const lines = members.flatMap((session) => {
+      const row = rows.get(session) ?? [];
+      return [paint(cut(line(row), width).trimEnd(), row, session.status, widths), ...wantOf(session, width)];
+    });
+    return [[bold(title), ...lines].join('\n')];
+  });
+  return [dim(cut(line(HEADINGS), width).trimEnd()), groups.join('\n\n')].join('\n');
+}
+
+/** What it waits for, below it: the one thing to know before going there. */
+function wantOf({ status, activity }: SessionView, width: number): string[] {
+  const want = status === 'needs-input' ? activity?.waitingFor : null;
+  return want === null || want === undefined ? [] : [yellow(cut(`   └ ${plain(want)}`, width))];
 }
 
 function cellsOf(session: SessionView, nowMs: number): string[] {
-  const { run, status } = session;
-  const sinceMs = Date.parse(run.endedAt ?? run.startedAt);
+  const { run, status, activity } = session;
+  const sinceMs = Date.parse(activity?.since ?? run.endedAt ?? run.startedAt);
   return [
     MARKS[status][0],
     cut(session.name, MAX_NAME_WIDTH),
     status,
     age(sinceMs, nowMs),
-    String(session.epoch),
+    session.harness === 'command' ? '-' : session.harness,
     run.state === 'ended' || run.pid === null ? '-' : String(run.pid),
-    cut(session.argv.join(' ').replaceAll(/[\p{Cc}\s]+/gu, ' '), MAX_COMMAND_WIDTH),
+    cut(plain(session.argv.join(' ')), MAX_COMMAND_WIDTH),
     session.cwd,
   ];
+}
+
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\s]+/gu, ' ');
 }
 
 /** Colours are put on after the columns are laid out, for they have no width. */

@@ -29,7 +29,7 @@ export function readHookFile(target: JsonTarget, place: HookPlace): SettingsFile
 
 export function installEdit(target: JsonTarget, file: SettingsFile, command: string): Edit {
   const { text } = file;
-  const hooks = HOOK_EVENTS[target].map((event) => ({ event, handler: handlerFor(target, event, command) }));
+  const hooks = HOOK_EVENTS[target].map((event) => ({ event, handler: handlerFor(target, command) }));
   return {
     file,
     text: mergeHooks(text, hooks, onRemoval(target)),
@@ -50,7 +50,7 @@ export function eventStates(target: JsonTarget, { text }: SettingsFile, command:
   const events: readonly string[] = HOOK_EVENTS[target];
   const found = text === null ? [] : ourHooks(text);
   const isCurrent = (hook: OurHook) =>
-    events.includes(hook.event) && isDeepStrictEqual(hook.handler, handlerFor(target, hook.event, command));
+    events.includes(hook.event) && isDeepStrictEqual(hook.handler, handlerFor(target, command));
   return {
     found,
     missing: events.filter((event) => !found.some((hook) => hook.event === event)),

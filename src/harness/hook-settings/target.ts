@@ -41,18 +41,12 @@ export interface Handler {
   readonly timeout: number;
 }
 
-/** Codex lets no SessionEnd hook take longer, and warns about each that would. */
-const CODEX_SESSION_END_SECONDS = 3;
-
-export function handlerFor(target: JsonTarget, event: string, command: string): Handler {
+export function handlerFor(target: JsonTarget, command: string): Handler {
   const marked = markedCommand(command);
   switch (target) {
     case 'claude':
+    case 'codex':
       return { type: 'command', command: marked, timeout: HOOK_TIMEOUT_SECONDS };
-    case 'codex': {
-      const limit = event === 'SessionEnd' ? CODEX_SESSION_END_SECONDS : HOOK_TIMEOUT_SECONDS;
-      return { type: 'command', command: marked, timeout: Math.min(limit, HOOK_TIMEOUT_SECONDS) };
-    }
     case 'gemini':
       // It counts milliseconds, and shows the name to people in place of the command.
       return { type: 'command', name: HOOK_NAME, command: marked, timeout: HOOK_TIMEOUT_SECONDS * 1000 };

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -81,8 +81,14 @@ export interface Stage {
   /** Waits for the end of the session's run. */
   over(session: string): Promise<SessionDetail>;
   log(session: string): Promise<string>;
+  /** What the harness told the model of the conversation when it last asked: the prompts, oldest first. */
+  promptsKnown(): readonly string[];
   /** Starts a harness without Reeve, as the shell of a person would. */
   startDirectly(args: readonly string[]): Direct;
+  /** The same without anything between it and the test. */
+  startProgram(args: readonly string[]): Direct;
+  /** Any other program. */
+  start(program: string, args: readonly string[]): Direct;
   /** A process by its pid, proven to be one of this stage. */
   own(pid: number | null): Seen;
   /** All living processes of this stage in whose command line all these words stand. */
@@ -104,8 +110,12 @@ export async function openStage(name: HarnessName): Promise<Stage> {
   const harness = furnishHome(name, directory, model.url);
   const env = environmentOf(harness, reeveHome);
   const children: ChildProcess[] = [];
-  const start = (program: string, args: readonly string[]): Direct => {
-    const child = spawn(program, args, { cwd: harness.work, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const start = (program: string, args: readonly string[], environment = env): Direct => {
+    const child = spawn(program, args, {
+      cwd: harness.work,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     children.push(child);
     return { child, over: finished(child) };
   };
@@ -119,6 +129,7 @@ export async function openStage(name: HarnessName): Promise<Stage> {
     }
     return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
   };
+  const living = () => processesOf(harness.home, reeveHome);
   const show = (session: string) => json<SessionDetail>(['show', session]);
   const why = (session: string) => json<Story>(['why', session]);
   const command = (prompt: string) => [name, ...harness.headless(prompt)];
@@ -144,14 +155,25 @@ export async function openStage(name: HarnessName): Promise<Stage> {
       });
     },
     log: async (session) => (await json<{ text: string }>(['logs', session])).text,
+    promptsKnown: () =>
+      (model.requests.findLast(({ isConversation }) => isConversation)?.prompts ?? []).map(withoutQuotes),
     startDirectly: (args) => {
       const [program, ...first] = harness.wrapper ?? harness.program;
       return start(program, [...first, ...args]);
     },
-    own: (pid) => ownProcess(harness.home, pid),
-    running: (...words) => processesOf(harness.home).filter(({ pid }) => hasWords(pid, words)),
+    startProgram: (args) => {
+      const [program, ...first] = harness.program;
+      return start(program, [...first, ...args], harness.env);
+    },
+    start: (program, args) => start(program, args),
+    own: (pid) => {
+      const found = living().find((each) => each.pid === pid);
+      if (found === undefined) throw new Error(`Process ${pid} is none of this test's.`);
+      return found;
+    },
+    running: (...words) => living().filter(({ pid }) => hasWords(pid, words)),
     installHooks: () => installHooksFor(harness),
-    close: () => closeStage({ directory, reeveHome, harness, model, children, json }),
+    close: () => closeStage({ directory, reeveHome, model, children, json, living }),
   };
   if (name === 'gemini' && !isRoot()) stage.installHooks();
   return stage;
@@ -181,17 +203,25 @@ function installHooksFor(harness: HarnessHome): void {
   );
 }
 
-/** Everything that a stage starts inherits its home, whoever starts it. */
-function processesOf(home: string): Seen[] {
-  return startedWith(`HOME=${home}`);
+/** Everything that a stage starts inherits its home, whoever starts it; only a keeper's title covers its environment. */
+function processesOf(home: string, reeveHome: string): Seen[] {
+  return [...startedWith(`HOME=${home}`), ...keepersOf(reeveHome)];
 }
 
-function ownProcess(home: string, pid: number | null): Seen {
-  const seen = see(pid ?? 0);
-  if (!processesOf(home).some((each) => each.pid === seen.pid && each.startTime === seen.startTime)) {
-    throw new Error(`Process ${pid} is none of this test's.`);
-  }
-  return seen;
+/** By the files of this state directory that they hold open. */
+function keepersOf(reeveHome: string): Seen[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && wordsOfProcess(pid)[0]?.startsWith('reeve-keeper ') === true)
+    .flatMap((pid) => {
+      try {
+        const seen = see(pid);
+        const open = readdirSync(`/proc/${pid}/fd`).map((file) => readlinkSync(`/proc/${pid}/fd/${file}`));
+        return open.some((path) => path.startsWith(`${reeveHome}/`)) ? [seen] : [];
+      } catch {
+        return []; // Gone meanwhile.
+      }
+    });
 }
 
 export function wordsOfProcess(pid: number): readonly string[] {
@@ -207,23 +237,16 @@ function hasWords(pid: number, words: readonly string[]): boolean {
   return words.every((word) => line.includes(word));
 }
 
-interface Props {
+interface Closing {
   readonly directory: string;
   readonly reeveHome: string;
-  readonly harness: HarnessHome;
   readonly model: ModelServer;
   readonly children: readonly ChildProcess[];
   readonly json: Stage['json'];
+  readonly living: () => Seen[];
 }
 
-async function closeStage({
-  directory,
-  reeveHome,
-  harness,
-  model,
-  children,
-  json,
-}: Props): Promise<void> {
+async function closeStage({ directory, reeveHome, model, children, json, living }: Closing): Promise<void> {
   const problems: string[] = [];
   try {
     for (const { name, run } of await json<SessionView[]>(['ls', '--live'])) {
@@ -235,20 +258,19 @@ async function closeStage({
   // A child that is still this process's own has not been reused.
   for (const child of children)
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-  const left = () => processesOf(harness.home);
   // Twice, for in the middle of an exec a process shows no environment.
   await eventually(
     'nothing of the test is left',
-    () => left().length === 0 && left().length === 0,
+    () => living().length === 0 && living().length === 0,
     5_000,
   ).catch(() => {
     problems.push(
-      `The test left processes behind: ${left()
+      `The test left processes behind: ${living()
         .map(({ pid }) => `${pid} (${wordsOfProcess(pid).join(' ')})`)
         .join(', ')}`,
     );
   });
-  const killed = left();
+  const killed = living();
   for (const process of killed) signalSeen(process, 'SIGKILL');
   await eventually('what was left is dead', () => !killed.some(isAlive), 5_000).catch(() => {});
   await model.close();
@@ -265,6 +287,37 @@ export function gate(stage: Stage, name: string): { readonly command: string; op
     command: `until [ -e ${file} ]; do sleep 0.05; done`,
     open: () => writeFileSync(file, ''),
   };
+}
+
+export interface SleepingTool {
+  readonly command: string;
+  /** Both processes, once they are there: one in the tool's own session, one that left it. */
+  asleep(): Promise<readonly Seen[]>;
+}
+
+let used = 0;
+
+/** A tool that never ends, with a child that no signal to its group or session reaches. */
+export function sleepingTool(stage: Stage): SleepingTool {
+  // Nobody else sleeps for exactly so long, so by this they are found again.
+  const seconds = [1, 2].map(() => String(3_600_000_000 + process.pid * 1000 + (used += 1)));
+  return {
+    command: `setsid sleep ${seconds[0]} & sleep ${seconds[1]}`,
+    asleep: () =>
+      eventually(
+        'both processes of the tool',
+        () => {
+          const sleepers = seconds.flatMap((each) => stage.running('sleep', each));
+          return sleepers.length === 2 && sleepers;
+        },
+        60_000,
+      ),
+  };
+}
+
+/** opencode puts them around words of its command line that have spaces. */
+function withoutQuotes(prompt: string): string {
+  return prompt.replace(/^"(.*)"$/su, '$1');
 }
 
 /** Each harness prints it with its first event, under a name of its own. */

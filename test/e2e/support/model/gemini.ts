@@ -1,5 +1,5 @@
 import { frame, TOTAL_INPUT, USAGE, withoutWrapping } from './dialect.ts';
-import type { Dialect, Reply } from './dialect.ts';
+import type { Dialect, Message, Reply } from './dialect.ts';
 import { at, listAt, textAt } from './json.ts';
 
 export const gemini: Dialect = {
@@ -8,13 +8,7 @@ export const gemini: Dialect = {
   read: (body, path, header) => ({
     messages: listAt(body, 'contents')
       .filter((content) => textAt(content, 'role') !== 'model')
-      .map((content) => {
-        const parts = listAt(content, 'parts');
-        return {
-          said: withoutWrapping(parts.map((part) => textAt(part, 'text')).join('\n')),
-          results: parts.filter((part) => at(part, 'functionResponse') !== undefined).length,
-        };
-      }),
+      .flatMap((content) => messagesOf(listAt(content, 'parts'))),
     tools: listAt(body, 'tools')
       .flatMap((tool) => listAt(tool, 'functionDeclarations'))
       .map((declaration) => textAt(declaration, 'name')),
@@ -38,6 +32,14 @@ export const gemini: Dialect = {
     error: { code: status, status: 'INVALID_ARGUMENT', message: `The test asked for ${status}.` },
   }),
 };
+
+/** What was said in turns without an answer in between comes as parts of one message. */
+function messagesOf(parts: readonly unknown[]): Message[] {
+  const results = parts.filter((part) => at(part, 'functionResponse') !== undefined).length;
+  const said = parts.map((part) => textAt(part, 'text'));
+  if (results > 0) return [{ said: withoutWrapping(said.join('\n')), results }];
+  return said.map((text) => ({ said: withoutWrapping(text), results }));
+}
 
 const usageMetadata = {
   promptTokenCount: TOTAL_INPUT,

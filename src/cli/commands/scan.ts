@@ -1,0 +1,78 @@
+/** `scan` and `adopt`: harnesses that live on this machine, whoever started them. */
+import { ReeveError } from '../../api/errors.ts';
+import { openReeve } from '../../supervisor/reeve.ts';
+import type { Leftover, Scan, ScannedHarness } from '../../supervisor/scan.ts';
+import { print } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+import { bold, dim, green, red, yellow } from '../render/style.ts';
+import { age } from '../render/time.ts';
+
+export async function scan(options: OutputOptions): Promise<number> {
+  const reeve = await openReeve();
+  try {
+    const found = await reeve.scan();
+    print(options, found, renderScan(found, Date.now()));
+    return 0;
+  } finally {
+    await reeve.close();
+  }
+}
+
+const STATE_COLOURS = { managed: green, nested: dim, unmanaged: yellow } as const;
+const MAX_COMMAND_WIDTH = 70;
+
+function renderScan({ harnesses, leftovers }: Scan, nowMs: number): string {
+  const parts: string[] = [];
+  if (harnesses.length === 0) parts.push(dim('No live harness was found.'));
+  else parts.push(harnesses.map((each) => renderHarness(each, nowMs)).join('\n'));
+  if (leftovers.length > 0) {
+    parts.push(
+      [
+        bold('Left behind by harnesses that are gone'),
+        ...leftovers.map((each) => renderLeftover(each, nowMs)),
+      ].join('\n'),
+    );
+  }
+  return parts.join('\n\n');
+}
+
+function renderHarness(each: ScannedHarness, nowMs: number): string {
+  const state = STATE_COLOURS[each.state](each.state.padEnd(9));
+  const owner = each.session === null ? '' : ` ${each.state === 'nested' ? 'in ' : ''}${bold(each.session)}`;
+  const second = each.duplicates.length === 0 ? '' : red(`  DUPLICATE of pid ${each.duplicates.join(', ')}`);
+  const conversation = each.nativeId ?? 'conversation not known';
+  return [
+    `${state} ${each.harness.padEnd(8)} pid ${String(each.pid).padEnd(8)}${since(each.since, nowMs)}  ${conversation}${owner}${second}`,
+    dim(`          ${cut(each.argv.join(' '))}  ${each.cwd ?? ''}`),
+  ].join('\n');
+}
+
+function renderLeftover({ pid, argv, name, mark, since: from }: Leftover, nowMs: number): string {
+  return `${red('leftover ')} pid ${String(pid).padEnd(8)}${since(from, nowMs)}  ${cut(argv.join(' ') || name)}  ${dim(mark)}`;
+}
+
+function since(at: string | null, nowMs: number): string {
+  return (at === null ? '' : age(Date.parse(at), nowMs)).padStart(4);
+}
+
+function cut(text: string): string {
+  const plain = text.replaceAll(/[\p{Cc}\s]+/gu, ' ');
+  return plain.length > MAX_COMMAND_WIDTH ? `${plain.slice(0, MAX_COMMAND_WIDTH - 1)}…` : plain;
+}
+
+export async function adopt(word: string, options: OutputOptions & { session?: string }): Promise<number> {
+  if (!/^[1-9]\d{0,9}$/.test(word)) {
+    throw new ReeveError('usage', `${JSON.stringify(word.slice(0, 40))} is not a process id.`, {
+      hint: '`reeve scan` lists live harnesses with theirs.',
+    });
+  }
+  const reeve = await openReeve();
+  try {
+    const { session, run } = await reeve.adopt(Number(word), { session: options.session });
+    const text = `${session.name}: pid ${word} is supervised from now on, as run ${run.id}. Its exit code cannot be known; its end, and the end of what it started, will be.`;
+    print(options, await reeve.show(session.id), text);
+    return 0;
+  } finally {
+    await reeve.close();
+  }
+}

@@ -1,0 +1,101 @@
+/** What people put into their own settings, for sessions that are started without Reeve too: hooks, and shims on PATH. */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ReeveError } from '../api/errors.ts';
+import { hookCommand } from '../harness/hook-command.ts';
+import { hookStatus, installHooks, removeHooks } from '../harness/hook-settings/hook-settings.ts';
+import type {
+  HookPlace,
+  HookPrograms,
+  HookReport,
+  HookStatus,
+  HookTarget,
+} from '../harness/hook-settings/hook-settings.ts';
+import { installShims, removeShims, shimStatus } from '../harness/shim.ts';
+import type { ShimName, ShimReport, ShimStatus } from '../harness/shim.ts';
+import { homeFrom } from './home.ts';
+import { hookProgramPath } from './harness-launch.ts';
+
+export type { HookReport, HookStatus, HookTarget } from '../harness/hook-settings/hook-settings.ts';
+export type { ShimName, ShimReport, ShimStatus } from '../harness/shim.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function installHooksFor(target: HookTarget, environment: Environment): HookReport {
+  return installHooks(target, placeIn(environment), programs());
+}
+
+export function removeHooksFor(target: HookTarget, environment: Environment): HookReport {
+  return removeHooks(target, placeIn(environment));
+}
+
+export function hookStatusFor(target: HookTarget, environment: Environment): HookStatus {
+  return hookStatus(target, placeIn(environment), programs());
+}
+
+function placeIn(environment: Environment): HookPlace {
+  return { home: environment['HOME'] ?? homedir(), environment };
+}
+
+function programs(): HookPrograms {
+  const hookProgram = hookProgramPath();
+  if (hookProgram === null) {
+    throw new ReeveError('failed', 'The hook program of this installation is missing.', {
+      hint: 'Install Reeve again.',
+    });
+  }
+  return { command: hookCommand(hookProgram, null), plugin: join(hookProgram, '..', 'opencode-plugin.mjs') };
+}
+
+export interface ShimChanges {
+  readonly directory: string;
+  readonly shims: readonly ShimReport[];
+}
+
+export interface ShimStates {
+  readonly directory: string;
+  readonly shims: readonly ShimStatus[];
+}
+
+export function installShimsIn(
+  names: readonly ShimName[],
+  chosen: string | undefined,
+  environment: Environment,
+): ShimChanges {
+  const directory = shimDirectory(chosen, environment);
+  return { directory, shims: installShims(directory, names, reeveCommand()) };
+}
+
+export function removeShimsFrom(
+  names: readonly ShimName[],
+  chosen: string | undefined,
+  environment: Environment,
+): ShimChanges {
+  const directory = shimDirectory(chosen, environment);
+  return { directory, shims: removeShims(directory, names) };
+}
+
+export function shimStatesIn(
+  names: readonly ShimName[],
+  chosen: string | undefined,
+  environment: Environment,
+): ShimStates {
+  const directory = shimDirectory(chosen, environment);
+  return { directory, shims: shimStatus(directory, names, reeveCommand(), environment['PATH'] ?? '') };
+}
+
+function shimDirectory(chosen: string | undefined, environment: Environment): string {
+  return chosen === undefined ? join(homeFrom(environment).path, 'shims') : resolve(chosen);
+}
+
+/** This very installation, run by this very Node. */
+function reeveCommand(): readonly string[] {
+  const candidates = ['./reeve.cjs', '../../dist/reeve.cjs'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  const program = candidates.find((path) => existsSync(path));
+  if (program === undefined) throw new ReeveError('failed', 'The program of this installation is missing.');
+  return [process.execPath, program];
+}

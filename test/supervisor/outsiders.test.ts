@@ -1,0 +1,311 @@
+/** Owners that Reeve did not start: somebody typed `claude --resume ID`. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SessionView } from '../../src/api/session-view.ts';
+import { eventsIn, installStandIns } from '../fixtures/stand-in-harness.ts';
+import type { StandIns } from '../fixtures/stand-in-harness.ts';
+import { eventually, isAlive, signalSeen } from '../support/processes.ts';
+import type { Seen } from '../support/processes.ts';
+import { CLI, createSandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+
+let sandbox: Sandbox;
+let standIns: StandIns;
+beforeEach(() => {
+  sandbox = createSandbox();
+  standIns = installStandIns(sandbox, 'claude', 'codex', 'gemini', 'opencode', 'code');
+});
+afterEach(async () => {
+  standIns.endOutsiders();
+  await sandbox.cleanUp();
+});
+
+interface Failure {
+  readonly error: { readonly code: string; readonly message: string; readonly details: unknown };
+}
+
+const resume = (nativeId: string, ...flags: readonly string[]) => [
+  'run',
+  '--detach',
+  ...flags,
+  '-s',
+  'a',
+  '--',
+  'claude',
+  '--resume',
+  nativeId,
+];
+const END_IT = ['--on-live', 'retire', '--unmanaged', '--grace', '0.5'];
+
+const sessions = () => sandbox.json<SessionView[]>(['ls', '--all']);
+
+describe('a live process of the same conversation', () => {
+  it('stands in the way (4), is named with its command and since when, and is left alone', async () => {
+    const nativeId = randomUUID();
+    const beforeMs = Date.now();
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId, '--model', 'opus']);
+    const { error } = await sandbox.json<Failure>(resume(nativeId), 4);
+    expect(error.code).toBe('unmanaged_owner');
+    expect(error.message).toContain(`pid ${outsider.pid} `);
+    expect(error.message).toContain(`--resume ${nativeId}`);
+    expect(error.details).toEqual({
+      nativeId,
+      owner: {
+        pid: outsider.pid,
+        harness: 'claude',
+        argv: expect.arrayContaining(['--resume', nativeId, '--model', 'opus']) as unknown,
+        cwd: sandbox.root,
+        since: expect.any(String) as unknown,
+        evidence: 'its command line',
+      },
+    });
+    const { since } = (error.details as { owner: { since: string } }).owner;
+    // The time of the boot is known to the second only.
+    expect(Math.abs(Date.parse(since) - beforeMs)).toBeLessThan(3_000);
+    expect(isAlive(outsider)).toBe(true);
+    expect(await sessions()).toEqual([]);
+  });
+
+  it.each([
+    ['--on-live retire without --unmanaged', ['--on-live', 'retire']],
+    ['--force', ['--force']],
+    ['--unmanaged without --on-live retire', ['--unmanaged']],
+    ['--on-live attach', ['--on-live', 'attach', '--unmanaged']],
+  ])('is left alone with %s', async (_, flags) => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const { error } = await sandbox.json<Failure>(resume(nativeId, ...flags), 4);
+    expect(error.code).toBe('unmanaged_owner');
+    expect(isAlive(outsider)).toBe(true);
+  });
+
+  it('is found by Claude’s own list also when its command line names no conversation', async () => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('claude', [], {
+      env: { STAND_IN_ID: nativeId },
+      script: 'registry idle 1',
+    });
+    const { error } = await sandbox.json<Failure>(resume(nativeId), 4);
+    expect(error.details).toMatchObject({
+      owner: { pid: outsider.pid, evidence: "Claude's own list of live processes" },
+    });
+  });
+
+  it('that has moved on to another, as Claude’s own list says, no longer does', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    await standIns.outsider('claude', ['--resume', first], { script: `become ${second};registry idle 1` });
+    expect((await sandbox.json<SessionView>(resume(first))).nativeId).toBe(first);
+  });
+
+  it.each(['codex', 'code'] as const)('of %s is found by the lock that it holds open', async (harness) => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider(harness, [], { env: { STAND_IN_ID: nativeId }, script: '' });
+    const { error } = await sandbox.json<Failure>(['run', '-s', 'a', '--', harness, 'resume', nativeId], 4);
+    expect(error).toMatchObject({ code: 'unmanaged_owner', details: { owner: { pid: outsider.pid } } });
+  });
+
+  it('of opencode is found by its command line', async () => {
+    const nativeId = `ses_${randomUUID()}`;
+    const outsider = await standIns.outsider('opencode', ['--session', nativeId]);
+    const argv = ['run', '-s', 'a', '--', 'opencode', '-s', nativeId];
+    expect((await sandbox.json<Failure>(argv, 4)).error.details).toMatchObject({
+      owner: { pid: outsider.pid },
+    });
+  });
+
+  it('of Gemini, a script, is found by its command line', async () => {
+    // As `#!/usr/bin/env node` makes it: the interpreter first. The stand-in's is perl, by the name of Node.
+    mkdirSync(sandbox.path('perl'));
+    symlinkSync('/usr/bin/perl', sandbox.path('perl/node'));
+    const program = sandbox.path('bin/gemini');
+    const text = readFileSync(program, 'utf8').replace('#!/usr/bin/perl', `#!${sandbox.path('perl/node')}`);
+    writeFileSync(program, text);
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('gemini', ['--resume', nativeId]);
+    const argv = ['run', '-s', 'a', '--', 'gemini', '--resume', nativeId];
+    expect((await sandbox.json<Failure>(argv, 4)).error.details).toMatchObject({
+      owner: { pid: outsider.pid },
+    });
+  });
+
+  it('stands in the way of a resume by the session’s own name too', async () => {
+    const nativeId = randomUUID();
+    await sandbox.json(['run', '--detach', '-s', 'a', '--', 'claude', '--session-id', nativeId]);
+    await sandbox.json(['kill', 'a']);
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const { error } = await sandbox.json<Failure>(['resume', '--detach', 'a'], 4);
+    expect(error).toMatchObject({ code: 'unmanaged_owner', details: { owner: { pid: outsider.pid } } });
+    expect((await sandbox.show('a')).epoch).toBe(1);
+  });
+
+  it('that a tool of another session’s run started counts as well', async () => {
+    const nativeId = randomUUID();
+    const other = ['run', '--detach', '-s', 'other', '--', 'claude', '--session-id', randomUUID()];
+    const { run } = await sandbox.json<SessionView>(other);
+    await standIns.tell(run.pid, `tool echo $$ > ${sandbox.path('pid')}; exec claude --resume ${nativeId}`);
+    const nested = await sandbox.pidFrom('pid');
+    await standIns.ready(nested.pid);
+    const { error } = await sandbox.json<Failure>(resume(nativeId), 4);
+    expect(error).toMatchObject({ code: 'unmanaged_owner', details: { owner: { pid: nested.pid } } });
+    expect(isAlive(nested)).toBe(true);
+  });
+});
+
+describe('what does not stand in the way', () => {
+  it.each([
+    ['a process of another conversation', ['--resume', randomUUID()]],
+    ['a process of a conversation that nobody knows', []],
+    ['a command that only names the conversation', ['mcp', 'serve', '--resume', 'ID']],
+  ])('%s, and it is left alone even by whoever may end strangers', async (_, args) => {
+    const nativeId = randomUUID();
+    const words = args.map((word) => (word === 'ID' ? nativeId : word));
+    const other = await standIns.outsider('claude', words, { env: { STAND_IN_ID: randomUUID() } });
+    expect((await sandbox.json<SessionView>(resume(nativeId, ...END_IT))).nativeId).toBe(nativeId);
+    expect(isAlive(other)).toBe(true);
+    expect(eventsIn(sandbox, 'outsider.ended')).toEqual([]);
+  });
+
+  it('a process that has exited and was not collected', async () => {
+    const nativeId = randomUUID();
+    const script = `my $child = fork; if (!$child) { exec @ARGV } print "$child\\n"; $| = 1; print ""; sleep 120`;
+    const { REEVE_HOME: _home, ...env } = sandbox.env;
+    const parent = spawn('perl', ['-e', `$| = 1; ${script}`, 'claude', '--resume', nativeId], {
+      env: { ...env, STAND_IN_SCRIPT: 'exit 0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      let output = '';
+      parent.stdout.on('data', (chunk) => (output += String(chunk)));
+      const pid = Number(await eventually('its pid', () => /^\d+(?=\n)/.exec(output)?.[0]));
+      await eventually('a zombie', () => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')));
+      expect((await sandbox.json<SessionView>(resume(nativeId))).nativeId).toBe(nativeId);
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  });
+});
+
+describe('whoever asks for exactly that', () => {
+  it('ends it and its tree, what it left behind with its mark too, and no look-alike', async () => {
+    const nativeId = randomUUID();
+    const [left, tool, alike] = ['left', 'tool', 'alike'].map((name) => sandbox.path(name));
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId], {
+      script: `daemon ${left};tool echo $$ > ${tool}`,
+    });
+    await standIns.tell(outsider.pid, `tool echo $$ > ${tool}.kept; exec sleep 120`);
+    const lookAlike = await standIns.outsider('claude', ['--resume', randomUUID()], {
+      script: `daemon ${alike}`,
+    });
+    const [leftBehind, kept, others] = [
+      await sandbox.pidFrom('left'),
+      await sandbox.pidFrom('tool.kept'),
+      await sandbox.pidFrom('alike'),
+    ];
+    const session = await sandbox.json<SessionView>(resume(nativeId, ...END_IT));
+    expect(session).toMatchObject({ name: 'a', epoch: 1, nativeId });
+    expect([outsider, leftBehind, kept].map(isAlive)).toEqual([false, false, false]);
+    expect([lookAlike, others].map(isAlive)).toEqual([true, true]);
+    expect(eventsIn(sandbox, 'outsider.ended')).toEqual([
+      {
+        kind: 'outsider.ended',
+        runId: session.run.id,
+        data: expect.objectContaining({ pid: outsider.pid, harness: 'claude', nativeId }) as unknown,
+      },
+    ]);
+  });
+
+  it('leaves alone what an earlier process of the same pid had marked', async () => {
+    const nativeId = randomUUID();
+    // Started before the outsider, with the mark of the pid that the outsider then has: perl forks, so it knows it first.
+    const script = `
+      use POSIX (); pipe my $r, my $w; my $later = fork;
+      if (!$later) { close $w; <$r>; select undef, undef, undef, 0.05; exec @ARGV; }
+      my $older = fork; if (!$older) { $ENV{CLAUDE_PID} = $later; POSIX::setsid(); exec 'sleep', '120'; }
+      print "$older $later\\n"; close $w; sleep 120`;
+    const { REEVE_HOME: _home, ...env } = sandbox.env;
+    const parent = spawn('perl', ['-e', `$| = 1; ${script}`, 'claude', '--resume', nativeId], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    parent.kill('SIGKILL');
+    expect(script).toContain('CLAUDE_PID');
+  });
+
+  it('ends several of them', async () => {
+    const nativeId = randomUUID();
+    const all: Seen[] = [];
+    for (const _ of [1, 2, 3]) all.push(await standIns.outsider('claude', ['--resume', nativeId]));
+    await sandbox.json(resume(nativeId, ...END_IT));
+    expect(all.map(isAlive)).toEqual([false, false, false]);
+    expect(eventsIn(sandbox, 'outsider.ended')).toHaveLength(3);
+  });
+
+  it('lets it save its work, and kills it after the grace when it does not listen', async () => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId], { script: 'deaf' });
+    const beganMs = performance.now();
+    await sandbox.json(resume(nativeId, ...END_IT));
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(500);
+    expect(isAlive(outsider)).toBe(false);
+  });
+
+  it.each([
+    ['from a tool of it', ''],
+    ['from what it left behind, with only its mark', 'setsid '],
+  ])('is refused inside of it (2), %s, and nothing is ended', async (_, detach) => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const words = resume(nativeId, ...END_IT).slice(1);
+    const reeve = `REEVE_HOME=${sandbox.home} ${process.execPath} ${CLI} run --json ${words.join(' ')}`;
+    const script = sandbox.path('inside.sh');
+    // Without a parent of the tree: the shell that started it has gone when it is told to begin.
+    writeFileSync(
+      script,
+      `while [ ! -e ${sandbox.path('begin')} ]; do sleep 0.01; done
+       ${reeve} > ${sandbox.path('answer')} 2>&1; echo $? > ${sandbox.path('code')}`,
+    );
+    await standIns.tell(outsider.pid, `tool ${detach}sh ${script} &`);
+    writeFileSync(sandbox.path('begin'), '');
+    await eventually('its answer', () => existsSync(sandbox.path('code')));
+    expect(readFileSync(sandbox.path('code'), 'utf8')).toBe('2\n');
+    expect(JSON.parse(readFileSync(sandbox.path('answer'), 'utf8'))).toMatchObject({
+      error: { code: 'inside_own_run', details: { pid: outsider.pid, nativeId } },
+    });
+    expect(isAlive(outsider)).toBe(true);
+    expect(await sessions()).toEqual([]);
+  });
+
+  // Where there is no such freezer, test/process/end-tree.test.ts stands for it alone; on CI it must be there.
+  describe.runIf(process.env['CI'] === 'true' || existsSync('/sys/fs/cgroup/freezer'))(
+    'of one that cannot be killed',
+    () => {
+      // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.
+      const freezer = join('/sys/fs/cgroup/freezer', `reeve-test-outsider-${process.pid}`);
+      beforeEach(() => mkdirSync(freezer));
+      afterEach(async () => {
+        writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
+        standIns.endOutsiders();
+        await eventually(
+          'the freezer is empty',
+          () => readFileSync(join(freezer, 'cgroup.procs'), 'utf8') === '',
+        );
+        rmdirSync(freezer);
+      });
+
+      it('is told so (7), by its pid, and starts nothing', async () => {
+        const nativeId = randomUUID();
+        const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+        writeFileSync(join(freezer, 'cgroup.procs'), String(outsider.pid));
+        writeFileSync(join(freezer, 'freezer.state'), 'FROZEN');
+        const { error } = await sandbox.json<Failure>(resume(nativeId, ...END_IT), 7);
+        expect(error.code).toBe('survivors');
+        expect(error.message).toContain(`(pid ${outsider.pid})`);
+        expect(await sessions()).toEqual([]);
+        signalSeen(outsider, 'SIGKILL');
+      });
+    },
+  );
+});

@@ -128,8 +128,7 @@ function resumeArgv(
 function readPane(_title: string, screen: string): PaneReading | null {
   const lines = screen.split('\n').filter((line) => line.trim() !== '');
   const last = lines.slice(-8).join('\n');
-  const asked = lines.slice(-20).join('\n');
-  if (asked.includes('Permission required') && last.includes('Allow once'))
+  if (screen.includes('Permission required') && last.includes('Allow once'))
     return { is: 'needs-input', evidence: 'its screen asks', waitingFor: 'an answer to its question' };
   if (/esc (?:again to )?interrupt/.test(last))
     return { is: 'working', evidence: 'its screen says that it can be interrupted', waitingFor: null };

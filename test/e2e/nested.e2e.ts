@@ -1,6 +1,7 @@
 /** A harness that a tool of the first one starts inherits its environment, and still is nobody but itself. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../support/processes.ts';
 import { installed } from './support/home/home.ts';
 import { CLI, gate, HARNESSES, nativeIdIn, openStage } from './support/stage.ts';
 import type { Stage } from './support/stage.ts';
@@ -19,11 +20,14 @@ describe.each(HARNESSES)('%s', (_, name) => {
   /** Runs this from the outer session's shell to its end, and holds the outer session in its next tool. */
   const nest = async (command: readonly string[]) => {
     const held = gate(stage, 'held');
-    // As the only thing that the shell does, which then becomes it.
-    const nested = `${command.map(quoted).join(' ')} > ${stage.path('inner')} < /dev/null`;
+    // The shell becomes it, so that nothing stands between the two.
+    const nested = `exec ${command.map(quoted).join(' ')} > ${stage.path('inner')} < /dev/null`;
     const { run } = await stage.run('outer', `@@RUN ${nested}@@ @@RUN ${held.command}@@ @@SAY outer@@`);
     await stage.model.waitForEnd(({ prompt, step }) => prompt.includes('SAY outer') && step === 1);
-    const sessions = await stage.list();
+    const sessions = await eventually('the outer one works, and is seen to', async () => {
+      const all = await stage.list();
+      return all[0]?.status === 'working' && all;
+    });
     const innerId = nativeIdIn(readFileSync(stage.path('inner'), 'utf8'));
     held.open();
     const over = await stage.over('outer');
@@ -41,7 +45,6 @@ describe.each(HARNESSES)('%s', (_, name) => {
       [{ name: 'outer', nativeId: outerId, status: 'working' }],
     );
     expect(over).toMatchObject({ nativeId: outerId, run: { id: run.id, outcome: 'completed', exitCode: 0 } });
-    console.log(await stage.told('outer'));
     expect(await stage.told('outer')).toContain(`refused: it is of conversation ${innerId}`);
   });
 
@@ -64,7 +67,6 @@ describe.each(HARNESSES)('%s', (_, name) => {
     );
     expect(over).toMatchObject({ nativeId: outerId, run: { id: run.id, outcome: 'completed', exitCode: 0 } });
     const told = await stage.told('outer');
-    console.log(told, await stage.told('inner'));
     expect(told).not.toContain(innerId);
   });
 });

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { eventsIn, installStandIns } from '../fixtures/stand-in-harness.ts';
 import type { StandIns } from '../fixtures/stand-in-harness.ts';
-import { eventually, isAlive, signalSeen } from '../support/processes.ts';
+import { eventually, isAlive, isExecuting, see, signalSeen, startedWith } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -39,6 +39,10 @@ const resume = (nativeId: string, ...flags: readonly string[]) => [
   nativeId,
 ];
 const END_IT = ['--on-live', 'retire', '--unmanaged', '--grace', '0.5'];
+
+function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
 
 const sessions = () => sandbox.json<SessionView[]>(['ls', '--all']);
 
@@ -158,7 +162,7 @@ describe('what does not stand in the way', () => {
   it.each([
     ['a process of another conversation', ['--resume', randomUUID()]],
     ['a process of a conversation that nobody knows', []],
-    ['a command that only names the conversation', ['mcp', 'serve', '--resume', 'ID']],
+    ['a command that only prints something', ['--help', '--resume', 'ID']],
   ])('%s, and it is left alone even by whoever may end strangers', async (_, args) => {
     const nativeId = randomUUID();
     const words = args.map((word) => (word === 'ID' ? nativeId : word));
@@ -170,9 +174,9 @@ describe('what does not stand in the way', () => {
 
   it('a process that has exited and was not collected', async () => {
     const nativeId = randomUUID();
-    const script = `my $child = fork; if (!$child) { exec @ARGV } print "$child\\n"; $| = 1; print ""; sleep 120`;
+    const script = `$| = 1; my $child = fork; exec @ARGV if !$child; print "$child\\n"; sleep 120`;
     const { REEVE_HOME: _home, ...env } = sandbox.env;
-    const parent = spawn('perl', ['-e', `$| = 1; ${script}`, 'claude', '--resume', nativeId], {
+    const parent = spawn('perl', ['-e', script, 'claude', '--resume', nativeId], {
       env: { ...env, STAND_IN_SCRIPT: 'exit 0' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -191,17 +195,14 @@ describe('what does not stand in the way', () => {
 describe('whoever asks for exactly that', () => {
   it('ends it and its tree, what it left behind with its mark too, and no look-alike', async () => {
     const nativeId = randomUUID();
-    const [left, tool, alike] = ['left', 'tool', 'alike'].map((name) => sandbox.path(name));
-    const outsider = await standIns.outsider('claude', ['--resume', nativeId], {
-      script: `daemon ${left};tool echo $$ > ${tool}`,
-    });
-    await standIns.tell(outsider.pid, `tool echo $$ > ${tool}.kept; exec sleep 120`);
-    const lookAlike = await standIns.outsider('claude', ['--resume', randomUUID()], {
-      script: `daemon ${alike}`,
-    });
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    await standIns.tell(outsider.pid, `daemon ${sandbox.path('left')}`);
+    await standIns.tell(outsider.pid, `tool echo $$ > ${sandbox.path('tool')}; exec sleep 120`);
+    const lookAlike = await standIns.outsider('claude', ['--resume', randomUUID()]);
+    await standIns.tell(lookAlike.pid, `daemon ${sandbox.path('alike')}`);
     const [leftBehind, kept, others] = [
       await sandbox.pidFrom('left'),
-      await sandbox.pidFrom('tool.kept'),
+      await sandbox.pidFrom('tool'),
       await sandbox.pidFrom('alike'),
     ];
     const session = await sandbox.json<SessionView>(resume(nativeId, ...END_IT));
@@ -219,19 +220,34 @@ describe('whoever asks for exactly that', () => {
 
   it('leaves alone what an earlier process of the same pid had marked', async () => {
     const nativeId = randomUUID();
-    // Started before the outsider, with the mark of the pid that the outsider then has: perl forks, so it knows it first.
+    // The older one is forked first and told the pid of the later one, before it executes with that pid in its mark.
+    // Start times have steps of 10 ms, and must differ.
     const script = `
-      use POSIX (); pipe my $r, my $w; my $later = fork;
-      if (!$later) { close $w; <$r>; select undef, undef, undef, 0.05; exec @ARGV; }
-      my $older = fork; if (!$older) { $ENV{CLAUDE_PID} = $later; POSIX::setsid(); exec 'sleep', '120'; }
-      print "$older $later\\n"; close $w; sleep 120`;
+      $| = 1; pipe my $in, my $out;
+      my $older = fork;
+      if (!$older) { close $out; chomp($ENV{CLAUDE_PID} = <$in>); setpgrp; exec 'sleep', '120'; }
+      select undef, undef, undef, 0.05;
+      my $later = fork;
+      exec @ARGV if !$later;
+      print $out "$later\\n"; close $out; print "$older $later\\n"; sleep 120`;
     const { REEVE_HOME: _home, ...env } = sandbox.env;
-    const parent = spawn('perl', ['-e', `$| = 1; ${script}`, 'claude', '--resume', nativeId], {
+    const parent = spawn('perl', ['-e', script, 'claude', '--resume', nativeId], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    parent.kill('SIGKILL');
-    expect(script).toContain('CLAUDE_PID');
+    let output = '';
+    parent.stdout.on('data', (chunk) => (output += String(chunk)));
+    const pids = await eventually('their pids', () => /^(\d+) (\d+)\n/.exec(output));
+    const [older, later] = [see(Number(pids[1])), see(Number(pids[2]))];
+    try {
+      await standIns.ready(later.pid);
+      await eventually('the mark', () => startedWith(`CLAUDE_PID=${later.pid}`).length > 0);
+      await sandbox.json(resume(nativeId, ...END_IT));
+      expect([older, later].map(isAlive)).toEqual([true, false]);
+    } finally {
+      for (const each of [older, later]) signalSeen(each, 'SIGKILL');
+      parent.kill('SIGKILL');
+    }
   });
 
   it('ends several of them', async () => {
@@ -254,24 +270,26 @@ describe('whoever asks for exactly that', () => {
 
   it.each([
     ['from a tool of it', ''],
-    ['from what it left behind, with only its mark', 'setsid '],
-  ])('is refused inside of it (2), %s, and nothing is ended', async (_, detach) => {
+    ['from what it left behind, with only its mark', ' &'],
+  ])('is refused inside of it, %s, and nothing is ended', async (_, background) => {
     const nativeId = randomUUID();
     const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const begin = sandbox.path('begin');
+    const answer = sandbox.path('answer');
+    const script = sandbox.path('inside');
     const words = resume(nativeId, ...END_IT).slice(1);
-    const reeve = `REEVE_HOME=${sandbox.home} ${process.execPath} ${CLI} run --json ${words.join(' ')}`;
-    const script = sandbox.path('inside.sh');
-    // Without a parent of the tree: the shell that started it has gone when it is told to begin.
+    // In the background it has no parent of the tree any more once the shell that started it is gone.
     writeFileSync(
       script,
-      `while [ ! -e ${sandbox.path('begin')} ]; do sleep 0.01; done
-       ${reeve} > ${sandbox.path('answer')} 2>&1; echo $? > ${sandbox.path('code')}`,
+      `while [ ! -e ${begin} ]; do sleep 0.01; done
+       REEVE_HOME=${sandbox.home} exec ${process.execPath} ${CLI} run --json ${words.join(' ')} > ${answer}`,
     );
-    await standIns.tell(outsider.pid, `tool ${detach}sh ${script} &`);
-    writeFileSync(sandbox.path('begin'), '');
-    await eventually('its answer', () => existsSync(sandbox.path('code')));
-    expect(readFileSync(sandbox.path('code'), 'utf8')).toBe('2\n');
-    expect(JSON.parse(readFileSync(sandbox.path('answer'), 'utf8'))).toMatchObject({
+    await standIns.tell(outsider.pid, `tool echo $$ > ${sandbox.path('shell')}; sh ${script}${background}`);
+    const shell = await eventually('its shell', () => Number(textOf(sandbox.path('shell'))));
+    if (background !== '') await eventually('the shell is gone', () => !isExecuting(shell));
+    writeFileSync(begin, '');
+    const told = await eventually('its answer', () => /^[^]*\}\n$/.exec(textOf(answer))?.[0]);
+    expect(JSON.parse(told)).toMatchObject({
       error: { code: 'inside_own_run', details: { pid: outsider.pid, nativeId } },
     });
     expect(isAlive(outsider)).toBe(true);

@@ -1,13 +1,16 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
- *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory]
+ *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
 import { measureClaim } from './claim.ts';
 import { measureContention } from './contention.ts';
+import { measureHarnessStart } from './harness-start.ts';
 import { measureHistory } from './history.ts';
+import { measureHook } from './hook.ts';
 import { measureMemory } from './memory.ts';
+import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
 import { withPackage } from './support.ts';
 import type { Built, Figure, Measure } from './support.ts';
@@ -20,6 +23,9 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   contention: measureContention,
   takeover: measureTakeover,
   memory: measureMemory,
+  hook: measureHook,
+  scan: measureScan,
+  harness: measureHarnessStart,
 };
 
 interface Judged extends Figure {
@@ -77,6 +83,8 @@ function amount(value: number, unit: Figure['unit']): string {
       return String(value);
     case 'ratio':
       return value.toFixed(2);
+    case 'ms':
+      return `${value.toFixed(0)} ms`;
     case 'MB':
       return `${value.toFixed(2)} MB`;
   }

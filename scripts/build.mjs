@@ -29,6 +29,8 @@ async function bundle(input, format, ending) {
     format,
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `[name]-[hash].${ending}`,
+    // Its own few lines in a file of their own: otherwise they end up in the largest part that needs them, and all load that.
+    codeSplitting: { groups: [{ name: 'runtime', test: /rolldown\/runtime/ }] },
     banner: (chunk) => (chunk.fileName === 'reeve.cjs' ? '#!/usr/bin/env node' : ''),
   });
   await bundled.close();

@@ -2,8 +2,9 @@
 # What a harness runs for its hooks: hands the payload on standard input over to Reeve, in milliseconds, and lets the
 # harness go on whatever happens. It decides nothing: whoever reads the spool next does (src/supervisor/reports.ts).
 #
-# Argument: the directory of the run that reports here. Without one, the run whose marks are in the environment; then it
-# was installed for all sessions, and one that Reeve does not know is none of its business.
+# It is read into the shell that the harness starts for the hook, or run by itself. REEVE_REPORT_TO, or its argument, is
+# the directory of the run that reports here. Without one, the run whose marks are in the environment; then it was
+# installed for all sessions, and one that Reeve does not know is none of its business.
 #
 # A message is a file of its own in the run's `hooks/`: first the processes above this one, nearest first, by which a
 # harness that was started by a tool of the first one is told from it; then the payload; then a last line that says that
@@ -18,7 +19,7 @@ leave() {
     exit 0
 }
 
-run=${1-}
+run=${1:-${REEVE_REPORT_TO-}}
 origin=launch
 if [ -z "$run" ]; then
     [ -n "${REEVE_HOME-}" ] && [ -n "${REEVE_RUN-}" ] || leave

@@ -7,9 +7,9 @@ import type { Adapter, LiveProcess } from '../harness/adapter.ts';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
+import { probe } from '../process/liveness.ts';
 import type { Context } from './context.ts';
 import { liveProcess } from './discovery.ts';
-import { glanceAt } from './pane.ts';
 import type { Reconciled } from './reconcile.ts';
 
 export interface Look {
@@ -24,7 +24,8 @@ export async function lookAt(context: Context, session: Session, seen: Reconcile
   if (run.state !== 'running' || seen.liveness !== 'alive' || session.harness === 'command') return nothing;
   const adapter = await adapterNamed(session.harness);
   const process = harnessProcess(context, run);
-  if (process === null) return nothing;
+  // What a dead one said last is no longer so; its keeper is about to record its end.
+  if (process === null) return isDead(context, run) ? { ...nothing, activity: null } : nothing;
   const known = await identify(context, adapter, run, process);
   const reported = newer(known.activity, adapter.ownRecord(process, known.native?.id ?? null));
   const looked = run.mode === 'tmux' ? await lookAtPane(context, adapter, known, reported) : null;
@@ -49,6 +50,8 @@ async function lookAtPane(
   reported: Activity | null,
 ): Promise<{ run: Run; activity: Activity } | null> {
   if (reported !== null && Date.now() - reported.sinceMs < SCREEN_LAG_MS) return null;
+  // Loaded only for a session in tmux, for a start is mostly loading.
+  const { glanceAt } = await import('./pane.ts');
   const glance = await glanceAt(context, run);
   const shown = glance === null ? null : adapter.readPane(glance.title, glance.screen);
   if (shown === null || shown.is === reported?.is) return null;
@@ -71,6 +74,10 @@ async function lookAtPane(
 /** The session was read before what its harness reported was taken in. */
 function withNative(session: Session, run: Run): Session {
   return run.native?.is === 'bound' ? { ...session, nativeId: run.native.id } : session;
+}
+
+function isDead(context: Context, { harness }: Run): boolean {
+  return harness !== null && probe(context.table, harness).is === 'dead';
 }
 
 function harnessProcess(context: Context, run: Run): LiveProcess | null {

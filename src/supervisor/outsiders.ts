@@ -4,6 +4,7 @@
  */
 import { ReeveError } from '../api/errors.ts';
 import type { OnLive } from '../lifecycle/takeover.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
@@ -47,16 +48,22 @@ export async function dealWithOutsiders(context: Context, wanted: Wanted): Promi
   return { is: 'none', ended: serving };
 }
 
-/** Whether a run of Reeve's started it; which conversation that serves may not have been read yet, and is then. */
+/** Whether it is a run of Reeve's; which conversation that serves may not have been read yet, and is then. */
 async function isManaged(context: Context, { identity }: LiveHarness): Promise<boolean> {
   const mark = context.table.details(identity.pid)?.environment()[RUN_MARK];
-  const run = mark === undefined ? null : await context.store.run(mark);
-  if (run === null || run.state === 'ended') return false;
-  const seen = await reconcileRun(context, run);
-  if (seen.run.harness?.pid !== identity.pid) return false;
-  const [found] = (await context.store.find(run.sessionId)).matches;
-  if (found !== undefined) await lookAt(context, found.session, seen);
+  const owner = (await context.store.live()).find(
+    // Its launcher may have died before it could put the harness on record; an adopted one has no mark.
+    ({ run }) => run.id === mark || isSame(run.harness, identity),
+  );
+  if (owner === undefined) return false;
+  const seen = await reconcileRun(context, owner.run);
+  if (!isSame(seen.run.harness, identity)) return false;
+  await lookAt(context, owner.session, seen);
   return true;
+}
+
+function isSame(one: ProcessIdentity | null, other: ProcessIdentity): boolean {
+  return one?.pid === other.pid && one.startTime === other.startTime;
 }
 
 /** Null when it and its tree are gone; otherwise why not. */

@@ -59,7 +59,10 @@ export function createSpool(context: Context, runId: string, hasHooks: boolean):
 export async function takeReports(context: Context, run: Run): Promise<Run> {
   const spool = spoolOf(context, run.id);
   const messages = messagesIn(spool);
-  if (messages.length === 0) return run;
+  if (messages.length === 0) {
+    // Another reader may have taken them all since this one read the run.
+    return wasChangedMeanwhile(spool) ? ((await context.store.run(run.id)) ?? run) : run;
+  }
   await checkpoint('reports.listed');
   const adapter = await adapterOf(context, run);
   const repeats = existsSync(join(spool, LAUNCHED_WITH_HOOKS));
@@ -131,6 +134,14 @@ function factOf(context: Context, run: Run, message: Message, { fact, nativeId }
 
 function spoolOf(context: Context, runId: string): string {
   return join(runDirectory(context, runId), 'hooks');
+}
+
+/** The times of files are those of the last tick of the kernel's clock. */
+const TICK_MS = 20;
+
+function wasChangedMeanwhile(spool: string): boolean {
+  const changedAtMs = lstatSync(spool, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return changedAtMs >= performance.timeOrigin - TICK_MS;
 }
 
 /** In the order in which they were written; of those within one tick of the file system's clock, as events follow. */

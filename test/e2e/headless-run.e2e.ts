@@ -1,7 +1,6 @@
 /** One prompt to the end, under Reeve: which conversation it was, what it did, how it ended. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
-import { eventually } from '../support/processes.ts';
 import type { HarnessName } from './support/harness-home.ts';
 import { gate, HARNESSES, nativeIdIn, openStage } from './support/stage.ts';
 import type { Stage } from './support/stage.ts';
@@ -28,17 +27,17 @@ describe.each(HARNESSES)('%s', (_, name) => {
     const asked = `@@RUN ${held.command}@@ @@SAY the answer is 42@@`;
     const { run } = await stage.run('whole', asked);
     await stage.model.waitForEnd(({ isConversation, step }) => isConversation && step === 0);
-    const working = await eventually('a report that it works', async () => {
-      const [session] = await stage.list();
-      return session?.status === 'working' && session.activity !== null && session;
-    });
-    expect(working.run).toMatchObject({ id: run.id, state: 'running', liveness: 'alive', outcome: null });
+    const [working] = await stage.seenWorking();
+    expect(working?.run).toMatchObject({ id: run.id, state: 'running', liveness: 'alive', outcome: null });
     held.open();
     const done = await stage.over('whole');
     const log = await stage.log('whole');
     const nativeId = nativeIdIn(log);
     expect(log).toContain('the answer is 42');
-    expect({ working: working.nativeId, done: done.nativeId }).toEqual({ working: nativeId, done: nativeId });
+    expect({ working: working?.nativeId, done: done.nativeId }).toEqual({
+      working: nativeId,
+      done: nativeId,
+    });
     expect(done).toMatchObject({
       status: 'done',
       harness: name,

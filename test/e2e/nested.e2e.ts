@@ -1,7 +1,6 @@
 /** A harness that a tool of the first one starts inherits its environment, and still is nobody but itself. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { eventually } from '../support/processes.ts';
 import { installed } from './support/home/home.ts';
 import { CLI, gate, HARNESSES, nativeIdIn, openStage } from './support/stage.ts';
 import type { Stage } from './support/stage.ts';
@@ -12,7 +11,7 @@ describe.each(HARNESSES)('%s', (_, name) => {
   beforeEach(async () => {
     stage = await openStage(name);
     // Through the settings of the person every session reports; so does the nested one, to the run it finds itself in.
-    stage.installHooks();
+    await stage.installHooks();
   });
 
   afterEach(() => stage.close());
@@ -24,10 +23,7 @@ describe.each(HARNESSES)('%s', (_, name) => {
     const nested = `exec ${command.map(quoted).join(' ')} > ${stage.path('inner')} < /dev/null`;
     const { run } = await stage.run('outer', `@@RUN ${nested}@@ @@RUN ${held.command}@@ @@SAY outer@@`);
     await stage.model.waitForEnd(({ prompt, step }) => prompt.includes('SAY outer') && step === 1);
-    const sessions = await eventually('the outer one works, and is seen to', async () => {
-      const all = await stage.list();
-      return all[0]?.status === 'working' && all;
-    });
+    const sessions = await stage.seenWorking();
     const innerId = nativeIdIn(readFileSync(stage.path('inner'), 'utf8'));
     held.open();
     const over = await stage.over('outer');
@@ -41,9 +37,9 @@ describe.each(HARNESSES)('%s', (_, name) => {
       ...stage.harness.program,
       ...stage.harness.headless('be the inner one'),
     ]);
-    expect(sessions.map((each) => ({ name: each.name, nativeId: each.nativeId, status: each.status }))).toEqual(
-      [{ name: 'outer', nativeId: outerId, status: 'working' }],
-    );
+    expect(
+      sessions.map((each) => ({ name: each.name, nativeId: each.nativeId, status: each.status })),
+    ).toEqual([{ name: 'outer', nativeId: outerId, status: 'working' }]);
     expect(over).toMatchObject({ nativeId: outerId, run: { id: run.id, outcome: 'completed', exitCode: 0 } });
     expect(await stage.told('outer')).toContain(`refused: it is of conversation ${innerId}`);
   });
@@ -59,12 +55,12 @@ describe.each(HARNESSES)('%s', (_, name) => {
       installed('.bin', name),
       ...stage.harness.headless('be the inner one'),
     ]);
-    expect(sessions.map((each) => ({ name: each.name, nativeId: each.nativeId, status: each.status }))).toEqual(
-      [
-        { name: 'outer', nativeId: outerId, status: 'working' },
-        { name: 'inner', nativeId: innerId, status: 'done' },
-      ],
-    );
+    expect(
+      sessions.map((each) => ({ name: each.name, nativeId: each.nativeId, status: each.status })),
+    ).toEqual([
+      { name: 'outer', nativeId: outerId, status: 'working' },
+      { name: 'inner', nativeId: innerId, status: 'done' },
+    ]);
     expect(over).toMatchObject({ nativeId: outerId, run: { id: run.id, outcome: 'completed', exitCode: 0 } });
     const told = await stage.told('outer');
     expect(told).not.toContain(innerId);

@@ -8,7 +8,7 @@ import { mergeHooks, ourHooks, removeHooksFrom } from '../../src/harness/hook-se
 
 const wanted = HOOK_EVENTS.claude.map((event) => ({
   event,
-  handler: { type: 'command', command: 'REEVE_HOOK=1 now', timeout: 5 } as const,
+  handler: { type: 'command', command: 'REEVE_HOOK=1; now', timeout: 5 } as const,
 }));
 
 /** White space and comments, as people put them everywhere; a line comment always ends. */
@@ -98,14 +98,14 @@ describe('hooks in generated settings', () => {
       fc.property(settings, (text) => {
         const old = wanted.map(({ event }) => ({
           event,
-          handler: { type: 'command', command: 'REEVE_HOOK=1 before', timeout: 9 } as const,
+          handler: { type: 'command', command: 'REEVE_HOOK=1; before', timeout: 9 } as const,
         }));
         const more = [
           ...old,
           {
             ...old[0],
             event: 'PreCompact',
-            handler: { type: 'command', command: 'REEVE_HOOK=1 gone', timeout: 1 } as const,
+            handler: { type: 'command', command: 'REEVE_HOOK=1; gone', timeout: 1 } as const,
           },
         ];
         const updated = mergeHooks(mergeHooks(text, more, 'close-gaps'), wanted, 'close-gaps');
@@ -130,10 +130,10 @@ describe('hooks in generated settings', () => {
               list('{', '}', [
                 property(
                   'hooks',
-                  list('[', ']', [handler, fc.constant('{"command": "REEVE_HOOK=1 x"}'), handler]),
+                  list('[', ']', [handler, fc.constant('{"command": "REEVE_HOOK=1; x"}'), handler]),
                 ),
               ]),
-              fc.constant('{"hooks": [{"command": "REEVE_HOOK=1 x"}]}'),
+              fc.constant('{"hooks": [{"command": "REEVE_HOOK=1; x"}]}'),
               list('{', '}', [property('hooks', list('[', ']', [handler]))]),
             ]),
           ),
@@ -145,7 +145,7 @@ describe('hooks in generated settings', () => {
       fc.property(moved, (text) => {
         const expected = valueOf(text) as { hooks: { Stop: { hooks: { command: string }[] }[] } };
         const rest = expected.hooks.Stop.map((group) => ({
-          hooks: group.hooks.filter(({ command }) => command !== 'REEVE_HOOK=1 x'),
+          hooks: group.hooks.filter(({ command }) => command !== 'REEVE_HOOK=1; x'),
         }));
         const closed = { ...expected, hooks: { Stop: rest.filter((group) => group.hooks.length > 0) } };
         expect(valueOf(removeHooksFrom(text, 'close-gaps'))).toEqual(closed);

@@ -25,7 +25,7 @@ import type { HookPlace } from '../../src/harness/hook-settings/hook-settings.ts
 
 const COMMAND = "sh '/opt/reeve/hook.sh' || exit 0";
 const PROGRAMS = { command: COMMAND, plugin: '/opt/reeve/opencode-plugin.mjs' };
-const MARKED = `REEVE_HOOK=1 ${COMMAND}`;
+const MARKED = `REEVE_HOOK=1; ${COMMAND}`;
 const JSON_FILES = { claude: '.claude/settings.json', gemini: '.gemini/settings.json' } as const;
 
 let home: string;
@@ -165,7 +165,7 @@ describe('hooks in settings of somebody', () => {
     );
     const original = text('.claude/settings.json');
     installHooks('claude', place, { ...PROGRAMS, command: "sh '/old/hook.sh'" });
-    const stale = `"PreCompact": [{"hooks": [{"type": "command", "command": "REEVE_HOOK=1 old"}]}], "Stop"`;
+    const stale = `"PreCompact": [{"hooks": [{"type": "command", "command": "REEVE_HOOK=1; old"}]}], "Stop"`;
     put('.claude/settings.json', text('.claude/settings.json').replace('"Stop"', stale));
     expect(hookStatus('claude', place, PROGRAMS)).toMatchObject({
       is: 'partly',

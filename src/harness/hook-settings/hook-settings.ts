@@ -15,8 +15,7 @@ export type { HookPlace, HookTarget } from './target.ts';
 
 export interface HookPrograms {
   /**
-   * For a shell; gets the hook's payload on stdin. Our mark, an assignment, is put in front of it, so it begins with the
-   * name of a program, not with a brace or a keyword.
+   * For a shell; gets the hook's payload on stdin. Our mark, an assignment, is put in front of it.
    */
   readonly command: string;
   /** The path of the module that opencode shall load. */

@@ -21,7 +21,7 @@ export type JsonTarget = keyof typeof HOOK_EVENTS;
  * comment or a file name, so it survives reformatting and a moved package, and the hook can see by it that it was
  * called for the settings' sake, not for one launch's.
  */
-const MARK = 'REEVE_HOOK=1 ';
+const MARK = 'REEVE_HOOK=1; ';
 
 /** What Gemini calls our hooks, in its lists and where its user switches one off. */
 export const HOOK_NAME = 'reeve';

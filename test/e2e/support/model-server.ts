@@ -21,7 +21,7 @@ const DIALECTS: readonly Dialect[] = [anthropic, responses, chat, gemini];
 /** Far above what a harness needs to start and ask, so that only a hang runs into it. */
 const WAIT_LIMIT_MS = 60_000;
 
-interface ModelRequest {
+export interface ModelRequest {
   readonly atMs: number;
   readonly api: Api;
   /** False for titles, quota checks and the like, which offer no tools and follow no script. */

@@ -10,7 +10,6 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SessionView } from '../../../src/api/session-view.ts';
 import type { SessionDetail } from '../../../src/supervisor/list.ts';
-import { installHooks } from '../../../src/harness/hook-settings/hook-settings.ts';
 import { eventually, isAlive, see, signalSeen, startedWith } from '../../support/processes.ts';
 import type { Seen } from '../../support/processes.ts';
 import { finished } from '../../support/sandbox.ts';
@@ -78,6 +77,8 @@ export interface Stage {
   why(session: string): Promise<Story>;
   /** What `why` says, as one text. */
   told(session: string): Promise<string>;
+  /** All sessions, once the first of them reports that it works. */
+  seenWorking(): Promise<readonly SessionView[]>;
   /** Waits for the end of the session's run. */
   over(session: string): Promise<SessionDetail>;
   log(session: string): Promise<string>;
@@ -94,7 +95,7 @@ export interface Stage {
   /** All living processes of this stage in whose command line all these words stand. */
   running(...words: readonly string[]): Seen[];
   /** Hooks for all sessions, in the harness's own settings. */
-  installHooks(): void;
+  installHooks(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -147,6 +148,17 @@ export async function openStage(name: HarnessName): Promise<Stage> {
     list: () => json(['ls']),
     why,
     told: async (session) => (await why(session)).sentences.map(({ text }) => text).join('\n'),
+    seenWorking: async () => {
+      let seen: readonly SessionView[] = [];
+      const isWorking = async () => {
+        seen = await json<readonly SessionView[]>(['ls']);
+        return seen[0]?.status === 'working' && seen[0].activity !== null;
+      };
+      await eventually('a report that it works', isWorking, 5_000).catch((cause: unknown) => {
+        throw new Error(`No report that it works came; what was seen: ${JSON.stringify(seen)}`, { cause });
+      });
+      return seen;
+    },
     over: async (session) => {
       await reeve(['attach', session]);
       return eventually(`${session} has ended`, async () => {
@@ -172,10 +184,10 @@ export async function openStage(name: HarnessName): Promise<Stage> {
       return found;
     },
     running: (...words) => living().filter(({ pid }) => hasWords(pid, words)),
-    installHooks: () => installHooksFor(harness),
+    installHooks: async () => void (await json(['hooks', 'install', name])),
     close: () => closeStage({ directory, reeveHome, model, children, json, living }),
   };
-  if (name === 'gemini' && !isRoot()) stage.installHooks();
+  if (name === 'gemini' && !isRoot()) await stage.installHooks();
   return stage;
 }
 
@@ -192,15 +204,6 @@ function environmentOf(harness: HarnessHome, reeveHome: string): Record<string, 
   // Reeve has to see to this itself.
   const { GEMINI_CLI_NO_RELAUNCH: _, ...env } = harness.env;
   return { ...env, PATH: `${installed('.bin')}:${env['PATH'] ?? ''}`, REEVE_HOME: reeveHome };
-}
-
-function installHooksFor(harness: HarnessHome): void {
-  const package_ = dirname(CLI);
-  installHooks(
-    harness.name,
-    { home: harness.home, environment: harness.env },
-    { command: `sh ${join(package_, 'hook.sh')}`, plugin: join(package_, 'opencode-plugin.mjs') },
-  );
 }
 
 /** Everything that a stage starts inherits its home, whoever starts it; only a keeper's title covers its environment. */

@@ -23,14 +23,14 @@ async function bundle(input, format, ending) {
     external: ['@photostructure/sqlite', 'pg-native'],
     // jsonc-parser's main file loads its parts by names that a bundler cannot see.
     resolve: { mainFields: ['module', 'main'] },
+    // What is meant to be loaded late, but something else loads early, makes every start slower without a word.
+    onLog: (level, log, report) => report(log.code === 'INEFFECTIVE_DYNAMIC_IMPORT' ? 'error' : level, log),
   });
   await bundled.write({
     dir: 'dist',
     format,
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `[name]-[hash].${ending}`,
-    // Its own few lines in a file of their own: otherwise they end up in the largest part that needs them, and all load that.
-    codeSplitting: { groups: [{ name: 'runtime', test: /rolldown\/runtime/ }] },
     banner: (chunk) => (chunk.fileName === 'reeve.cjs' ? '#!/usr/bin/env node' : ''),
   });
   await bundled.close();

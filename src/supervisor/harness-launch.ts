@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import type { Adapter, HarnessName } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
-import { findProgram } from '../harness/native-program.ts';
 import type { Context } from './context.ts';
 import { createSpool } from './reports.ts';
 
@@ -35,7 +34,7 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
   if (adapter.name === 'command') {
     return { adapter, argv: wanted.argv, nativeId: null, mayExist: false, execution: wanted.argv };
   }
-  const program = installed(adapter, wanted, environment['PATH'] ?? '');
+  const program = await installed(adapter, wanted, environment['PATH'] ?? '');
   let { argv } = wanted;
   let { asked } = adapter.readInvocation(argv);
   if (asked.is === 'latest') {
@@ -55,7 +54,12 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
   return { adapter, argv, nativeId: chosen, mayExist: false, execution: executed(pinned) };
 }
 
-function installed(adapter: Adapter, { argv: [name = ''], cwd }: Wanted, searchPath: string): string {
+async function installed(
+  adapter: Adapter,
+  { argv: [name = ''], cwd }: Wanted,
+  searchPath: string,
+): Promise<string> {
+  const { findProgram } = await import('../harness/native-program.ts');
   const program = findProgram(name, searchPath, cwd);
   if (program !== null) return program;
   throw new ReeveError('harness_missing', `${name} is not installed: no program of that name was found.`, {

@@ -22,7 +22,6 @@ import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
-import { dealWithOutsiders, noteOutsider } from './outsiders.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { startClaimed } from './start-claimed.ts';
@@ -72,13 +71,15 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
     const step = await dealWithOwner(context, existing, order);
     if (step.is === 'retired') replaced = step.run;
     else if (step.is !== 'free') return step;
-    const outsider = await dealWithOutsiders(context, order);
-    if (outsider.is === 'unmanaged') return outsider;
-    ended.push(...outsider.ended);
+    if (order.launch.mayExist) {
+      const outsider = await (await outsiders()).dealWithOutsiders(context, order);
+      if (outsider.is === 'unmanaged') return outsider;
+      ended.push(...outsider.ended);
+    }
 
     const claimed = await claim(context, order, existing?.session.name ?? order.session);
     if (claimed.result.won) {
-      for (const each of ended) await noteOutsider(context, claimed.result.run, each);
+      for (const each of ended) await (await outsiders()).noteOutsider(context, claimed.result.run, each);
       const started = await startClaimed(context, claimed.result, {
         token: claimed.token,
         foregroundOutput: order.foregroundOutput ?? 'inherit',
@@ -92,6 +93,9 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
     hint: 'Look with `reeve ls` who they are, then try again.',
   });
 }
+
+/** Loaded only where a conversation may have another owner. */
+const outsiders = () => import('./outsiders.ts');
 
 interface Order extends LaunchRequest {
   readonly cwd: string;

@@ -2,21 +2,20 @@
 import type { adopt } from './adopt.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
-import { heartbeat } from './heartbeat.ts';
+import type { heartbeat } from './heartbeat.ts';
 import { launch } from './launch.ts';
-import { list, show } from './list.ts';
-import { logs } from './logs.ts';
+import type { list, show } from './list.ts';
+import type { logs } from './logs.ts';
 import { reconcileAll } from './reconcile.ts';
-import { remove } from './remove.ts';
-import { resolveCurrent } from './resolve.ts';
-import { resume } from './resume.ts';
+import type { remove } from './remove.ts';
+import type { resume } from './resume.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { RetireResult } from './retire.ts';
 import type { attachCommand, screen } from './pane.ts';
 import type { scan } from './scan.ts';
 import type { send } from './send.ts';
-import { assumeGone, stop } from './stop.ts';
-import { why } from './why.ts';
+import type { assumeGone, stop } from './stop.ts';
+import type { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 
 export type { HarnessName } from '../harness/adapter.ts';
@@ -52,17 +51,20 @@ export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
   const context = await openContext(options);
   return {
     launch: (request) => launch(context, request),
-    resume: (reference, request) => resume(context, reference, request),
+    resume: async (reference, request) => (await import('./resume.ts')).resume(context, reference, request),
     retire: (reference, { graceMs = DEFAULT_GRACE_MS } = {}) => retire(context, reference, graceMs),
-    stop: (reference, { graceMs = DEFAULT_GRACE_MS } = {}) => stop(context, reference, graceMs),
-    assumeGone: (reference) => assumeGone(context, reference),
+    stop: async (reference, { graceMs = DEFAULT_GRACE_MS } = {}) =>
+      (await ending()).stop(context, reference, graceMs),
+    assumeGone: async (reference) => (await ending()).assumeGone(context, reference),
     reconcile: async () => reconcileAll(context, await context.store.live()),
-    list: (range) => list(context, range),
-    show: (reference) => show(context, reference),
-    why: (reference) => why(context, reference),
-    logs: (reference, request) => logs(context, reference, request),
-    remove: (reference) => remove(context, reference),
-    heartbeat: (credentials) => heartbeat(context, credentials),
+    list: async (range) => (await looking()).list(context, range),
+    show: async (reference) => (await looking()).show(context, reference),
+    why: async (reference) => (await import('./why.ts')).why(context, reference),
+    async *logs(reference, request) {
+      yield* (await import('./logs.ts')).logs(context, reference, request);
+    },
+    remove: async (reference) => (await import('./remove.ts')).remove(context, reference),
+    heartbeat: async (credentials) => (await import('./heartbeat.ts')).heartbeat(context, credentials),
     scan: async () => (await import('./scan.ts')).scan(context),
     adopt: async (pid, options) => (await import('./adopt.ts')).adopt(context, pid, options),
     screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),
@@ -72,10 +74,13 @@ export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
   };
 }
 
-/** Loaded when a pane is meant, for a start is mostly loading. */
+// A start is mostly loading, so what it does not need is loaded by whoever does.
 const pane = () => import('./pane.ts');
+const looking = () => import('./list.ts');
+const ending = () => import('./stop.ts');
 
 async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
+  const { resolveCurrent } = await import('./resolve.ts');
   const { run } = await resolveCurrent(context, reference);
   if (run.state === 'ended') return { is: 'ended', run };
   const reason = `${context.actor} retired it`;

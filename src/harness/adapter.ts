@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** Which conversation a command line asks for. */
-export type Asked =
+type Asked =
   /** A new one; with an id where the caller chose it. */
   | { readonly is: 'new'; readonly nativeId: string | null }
   | { readonly is: 'resume'; readonly nativeId: string }

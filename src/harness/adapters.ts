@@ -21,7 +21,7 @@ const KNOWN: Readonly<Record<HarnessName, Known>> = {
 };
 
 // The keys of the table above, which are the names.
-export const HARNESS_NAMES = Object.keys(KNOWN) as readonly HarnessName[];
+const HARNESS_NAMES = Object.keys(KNOWN) as readonly HarnessName[];
 
 /** A harness that only a newer Reeve knows is treated as any command. */
 export async function adapterNamed(name: string): Promise<Adapter> {

@@ -12,6 +12,6 @@ export function hookCommand(hookProgram: string, runDirectory: string | null): s
   return `${place}( [ -r ${program} ] && . ${program} ) 2>/dev/null || cat >/dev/null; :`;
 }
 
-export function shellQuoted(text: string): string {
+function shellQuoted(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -48,7 +48,7 @@ export type HarnessFact = FactKind & {
   readonly isFromHarness: boolean;
 };
 
-export interface FactEvent {
+interface FactEvent {
   readonly kind: string;
   readonly data: Readonly<Record<string, unknown>>;
 }

@@ -18,7 +18,7 @@ import type { PaneOrder } from './tmux-order.ts';
 export type { TmuxAnswer } from './tmux-client.ts';
 export type { PaneOrder } from './tmux-order.ts';
 
-export interface Pane {
+interface Pane {
   readonly pid: number;
   /** Empty until a program in the pane sets one. */
   readonly title: string;
@@ -37,7 +37,7 @@ export interface StartedPane {
 }
 
 /** `refused`: the name is taken, and what has it was not touched. */
-export type StartAnswer = TmuxAnswer<StartedPane> | { readonly is: 'refused' };
+type StartAnswer = TmuxAnswer<StartedPane> | { readonly is: 'refused' };
 
 export type Key =
   | 'Enter'

@@ -4,6 +4,7 @@ import { bestContainment } from '../process/containment.ts';
 import { findPerl } from '../process/keeper.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
+import { findTmux } from '../runtime/tmux.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import { reconcileAll } from './reconcile.ts';
@@ -19,6 +20,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     checkNode(),
     checked('keeper', checkPerl),
     checked('containment', checkContainment),
+    checkTmux(),
   ];
   let context: Context;
   try {
@@ -34,6 +36,15 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     return checks;
   } finally {
     await context.store.close();
+  }
+}
+
+/** Only sessions with --tmux need it. */
+function checkTmux(): Check {
+  try {
+    return { name: 'tmux', is: 'good', says: `${findTmux()} for sessions with --tmux.` };
+  } catch (error) {
+    return { name: 'tmux', is: 'poor', says: sentenceOf(error) };
   }
 }
 

@@ -19,7 +19,7 @@ import { homeFrom } from './home.ts';
 import { hookProgramPath } from './harness-launch.ts';
 
 export type { HookReport, HookStatus, HookTarget } from '../harness/hook-settings/hook-settings.ts';
-export type { ShimName, ShimReport, ShimStatus } from '../harness/shim.ts';
+export type { ShimName, ShimStatus } from '../harness/shim.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

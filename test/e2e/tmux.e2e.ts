@@ -91,8 +91,17 @@ describe.each(HARNESSES)('%s in tmux', (_, name) => {
 });
 
 function startInTmux(): Promise<SessionView> {
-  const { name, interactive } = stage.harness;
-  return stage.json(['run', '--tmux', '--detach', '-s', 'talk', '--', name, ...interactive()]);
+  const { harness } = stage;
+  return stage.json([
+    'run',
+    '--tmux',
+    '--detach',
+    '-s',
+    'talk',
+    '--',
+    harness.name,
+    ...harness.interactive(),
+  ]);
 }
 
 function untilStatus(status: SessionView['status']): Promise<SessionView> {

@@ -34,7 +34,7 @@ describe('a conversation', () => {
       sandbox.reeve(['run', '--detach', '--json', '-s', name, '--', 'claude', '--resume', nativeId]),
     );
     const results = await Promise.all(starts);
-    const codes = results.map(({ code }) => code).toSorted();
+    const codes = results.map(({ code }) => code).toSorted((a, b) => Number(a) - Number(b));
     expect(codes).toEqual([0, 2, 2]);
     for (const { code, stdout } of results) {
       if (code !== 0) expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'bound_elsewhere' } });
@@ -51,7 +51,7 @@ describe('a conversation', () => {
       return sandbox.reeve(['run', '--detach', '--json', ...where, '--', 'claude', '--resume', nativeId]);
     });
     const results = await Promise.all(starts);
-    expect(results.map(({ code }) => code).toSorted()).toEqual([0, 4, 4]);
+    expect(results.map(({ code }) => code).toSorted((a, b) => Number(a) - Number(b))).toEqual([0, 4, 4]);
     for (const { code, stdout } of results) {
       if (code !== 0) expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'live_owner' } });
     }

@@ -58,6 +58,6 @@ export function eventStates(target: JsonTarget, { text }: SettingsFile, command:
   };
 }
 
-export function onRemoval(target: JsonTarget): OnRemoval {
+function onRemoval(target: JsonTarget): OnRemoval {
   return target === 'codex' ? 'keep-positions' : 'close-gaps';
 }

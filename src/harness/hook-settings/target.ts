@@ -26,7 +26,7 @@ const MARK = 'REEVE_HOOK=1; ';
 /** What Gemini calls our hooks, in its lists and where its user switches one off. */
 export const HOOK_NAME = 'reeve';
 
-export function markedCommand(command: string): string {
+function markedCommand(command: string): string {
   return command.startsWith(MARK) ? command : MARK + command;
 }
 

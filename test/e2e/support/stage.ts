@@ -43,7 +43,7 @@ export const HARNESSES: readonly (readonly [title: string, name: HarnessName])[]
   },
 );
 
-export interface Story {
+interface Story {
   readonly session: string;
   readonly sentences: readonly { readonly at: string; readonly run: string | null; readonly text: string }[];
   readonly doubt: string | null;
@@ -99,7 +99,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export interface Direct {
+interface Direct {
   readonly child: ChildProcess;
   readonly over: Promise<Finished>;
 }

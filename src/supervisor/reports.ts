@@ -126,9 +126,8 @@ function factOf(context: Context, run: Run, message: Message, { fact, nativeId }
     nativeId,
     atMs: message.atMs,
     evidence: `its ${String(event)} hook`,
-    // The hook itself is started by the harness, with a shell in between at the most. A harness below has at least the
-    // shell of the tool that started it in between.
-    isFromHarness: harness !== null && message.above.slice(0, 2).includes(harness.pid),
+    // The shell of a hook is started by its harness and by nobody else: by this run's own, or by one further down.
+    isFromHarness: harness !== null && message.above[0] === harness.pid,
   };
 }
 
@@ -140,8 +139,12 @@ function spoolOf(context: Context, runId: string): string {
 const TICK_MS = 20;
 
 function wasChangedMeanwhile(spool: string): boolean {
-  const changedAtMs = lstatSync(spool, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return changedAtMs >= performance.timeOrigin - TICK_MS;
+  try {
+    const changedAtMs = lstatSync(spool, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return changedAtMs >= performance.timeOrigin - TICK_MS;
+  } catch {
+    return false; // Another user's.
+  }
 }
 
 /** In the order in which they were written; of those within one tick of the file system's clock, as events follow. */

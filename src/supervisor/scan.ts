@@ -69,7 +69,8 @@ function describe(
     duplicates: found
       .filter((other) => other !== each && each.nativeId !== null && other.nativeId === each.nativeId)
       .map(({ identity }) => identity.pid),
-    argv: each.argv,
+    // What its owner asked for; the process has the settings for its reports besides.
+    argv: owned?.session.argv ?? each.argv,
     cwd: each.cwd,
     since: isoOrNull(each.startedAtMs),
     evidence: each.evidence,
@@ -114,7 +115,7 @@ function leftovers(
   return facts.filter(isTopmost).flatMap((fact) => {
     if (alive.has(fact.pid) || [...ancestorsOf(parents, fact.pid)].some((pid) => alive.has(pid))) return [];
     const details = context.table.details(fact.pid);
-    const mark = details === null ? null : deadMark(details.environment(), found, live);
+    const mark = details === null ? null : deadMark(context.home.path, details.environment(), found, live);
     if (details === null || mark === null) return [];
     const since = isoOrNull(context.table.startedAtMs(fact));
     return [{ pid: fact.pid, name: fact.name, argv: details.argv, since, mark }];
@@ -123,11 +124,14 @@ function leftovers(
 
 /** The mark of something that is not alive any more; null when there is none, or its owner lives. */
 function deadMark(
+  home: string,
   environment: Readonly<Record<string, string>>,
   found: readonly LiveHarness[],
   live: readonly SessionWithRun[],
 ): string | null {
   const run = environment[RUN_MARK];
+  // What runs under another state directory is that one's to judge.
+  if (run !== undefined && environment['REEVE_HOME'] !== home) return null;
   if (run !== undefined) return live.some((each) => each.run.id === run) ? null : `${RUN_MARK}=${run}`;
   for (const name of PROCESS_MARKS) {
     const pid = environment[name];

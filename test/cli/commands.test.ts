@@ -435,6 +435,7 @@ it('doctor names the containment and is content here', async () => {
     'node good',
     'keeper good',
     'containment good',
+    'tmux good',
     'store good',
     'processes good',
     'runs good',

@@ -213,11 +213,11 @@ describe('what is resumed', () => {
       '--model',
       'haiku',
     ]);
-    expect(first.argv).toEqual(['claude', '--resume', nativeId, '--model', 'haiku']);
+    expect(first.argv).toEqual(['claude', '--model', 'haiku', '--resume', nativeId]);
     await sandbox.json(['kill', first.name]);
     const argv = ['resume', '--detach', first.name, '--', 'claude', '--model', 'opus'];
     const second = await sandbox.json<SessionView>(argv);
-    expect(second).toMatchObject({ nativeId, argv: ['claude', '--resume', nativeId, '--model', 'opus'] });
+    expect(second).toMatchObject({ nativeId, argv: ['claude', '--model', 'opus', '--resume', nativeId] });
   });
 
   it('after it moved on to another conversation goes on in that one', async () => {

@@ -43,12 +43,16 @@ function renderHarness(each: ScannedHarness, nowMs: number): string {
   const conversation = each.nativeId ?? 'conversation not known';
   return [
     `${state} ${each.harness.padEnd(8)} pid ${String(each.pid).padEnd(8)}${since(each.since, nowMs)}  ${conversation}${owner}${second}`,
-    dim(`          ${cut(each.argv.join(' '))}  ${each.cwd ?? ''}`),
+    dim(`          ${cut(commandOf(each.argv))}  ${each.cwd ?? ''}`),
   ].join('\n');
 }
 
 function renderLeftover({ pid, argv, name, mark, since: from }: Leftover, nowMs: number): string {
-  return `${red('leftover ')} pid ${String(pid).padEnd(8)}${since(from, nowMs)}  ${cut(argv.join(' ') || name)}  ${dim(mark)}`;
+  return `${red('leftover ')} pid ${String(pid).padEnd(8)}${since(from, nowMs)}  ${cut(commandOf(argv) || name)}  ${dim(mark)}`;
+}
+
+function commandOf([program = '', ...args]: readonly string[]): string {
+  return [program.split('/').at(-1), ...args].join(' ');
 }
 
 function since(at: string | null, nowMs: number): string {

@@ -66,12 +66,15 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
   const order = await checkedRequest(context, request);
   let replaced: EndedRun | null = null;
   const ended: LiveHarness[] = [];
+  if (order.launch.mayExist) await (await unsaid()).hearAll(context);
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
     const existing = await sessionFor(context, order);
     const step = await dealWithOwner(context, existing, order);
     if (step.is === 'retired') replaced = step.run;
     else if (step.is !== 'free') return step;
     if (order.launch.mayExist) {
+      const silent = await silentOwner(context, order);
+      if (silent !== null) return silent;
       const outsider = await (await outsiders()).dealWithOutsiders(context, order);
       if (outsider.is === 'unmanaged') return outsider;
       ended.push(...outsider.ended);
@@ -94,6 +97,18 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
   });
 }
 
+/** A run of the same harness that has not said which conversation it serves, where this one cannot be excluded. */
+async function silentOwner(
+  context: Context,
+  { launch: { adapter, nativeId } }: Order,
+): Promise<Extract<LaunchResult, { is: 'unproven' }> | null> {
+  const owner = nativeId === null ? null : await (await unsaid()).whoMayServe(context, adapter, nativeId);
+  if (owner === null) return null;
+  const because = 'it has not said yet which conversation it serves, and this one changed since it started';
+  return { is: 'unproven', because, ...owner };
+}
+
+const unsaid = () => import('./unsaid.ts');
 /** Loaded only where a conversation may have another owner. */
 const outsiders = () => import('./outsiders.ts');
 

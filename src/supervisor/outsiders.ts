@@ -51,10 +51,10 @@ export async function dealWithOutsiders(context: Context, wanted: Wanted): Promi
 /** Whether it is a run of Reeve's; which conversation that serves may not have been read yet, and is then. */
 async function isManaged(context: Context, { identity }: LiveHarness): Promise<boolean> {
   const mark = context.table.details(identity.pid)?.environment()[RUN_MARK];
-  const owner = (await context.store.live()).find(
-    // Its launcher may have died before it could put the harness on record; an adopted one has no mark.
-    ({ run }) => run.id === mark || isSame(run.harness, identity),
-  );
+  const live = await context.store.live();
+  // By its mark when its launcher died before it could put it on record; an adopted one has none, or that of another run.
+  const owner =
+    live.find(({ run }) => isSame(run.harness, identity)) ?? live.find(({ run }) => run.id === mark);
   if (owner === undefined) return false;
   const seen = await reconcileRun(context, owner.run);
   if (!isSame(seen.run.harness, identity)) return false;

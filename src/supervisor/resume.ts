@@ -2,11 +2,13 @@
 import { ReeveError } from '../api/errors.ts';
 import type { Conversation, HarnessName } from '../harness/adapter.ts';
 import { adapterNamed, allAdapters, harnessOf } from '../harness/adapters.ts';
+import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
 import { launch } from './launch.ts';
 import type { LaunchRequest, LaunchResult } from './launch.ts';
 import { resolveSession } from './resolve.ts';
+import { hearAll } from './unsaid.ts';
 
 /** Without a command or a directory, those of the session's latest run. */
 export type ResumeRequest = Omit<LaunchRequest, 'session' | 'argv'> & {
@@ -20,16 +22,17 @@ export async function resume(
   reference: string,
   request: ResumeRequest,
 ): Promise<LaunchResult> {
+  await hearAll(context);
   const known = await context.store.find(reference);
   if (known.matches.length === 0) {
     const conversation = await conversationNamed(context, reference, request.harness);
     if (conversation !== null) return resumeConversation(context, conversation, request);
   }
-  const { session } = await resolveSession(context, reference);
+  const { session, run } = await resolveSession(context, reference);
   return launch(context, {
     ...request,
     session: session.name,
-    argv: await commandFor(session, request),
+    argv: await commandFor(session, run, request),
     harness: request.harness ?? harnessNamed(session.harness, request.argv),
     cwd: request.cwd ?? session.cwd,
   });
@@ -41,10 +44,25 @@ function harnessNamed(name: string, given: readonly string[] | undefined): Harne
   return given === undefined ? (name as HarnessName) : harnessOf(given);
 }
 
-async function commandFor(session: Session, { argv, prompt }: ResumeRequest): Promise<readonly string[]> {
+async function commandFor(
+  session: Session,
+  run: Run,
+  { argv, prompt }: ResumeRequest,
+): Promise<readonly string[]> {
   const adapter = await adapterNamed(session.harness);
   const { nativeId } = session;
   const canResume = adapter.name !== 'command' && nativeId !== null;
+  const hasBegun = run.ending?.outcome !== 'never_started';
+  if (adapter.name !== 'command' && nativeId === null && argv === undefined && hasBegun) {
+    // The same command line again would do the same task again, in a conversation of its own.
+    throw new ReeveError(
+      'unproven',
+      `Which conversation ${session.name} served is not known, so it cannot be gone on with.`,
+      {
+        hint: `Give its id to \`reeve resume\`, or begin anew: reeve run --session ${session.name} -- ${adapter.name}`,
+      },
+    );
+  }
   if (prompt !== undefined && (!canResume || argv !== undefined)) {
     throw new ReeveError('usage', `A prompt cannot be given to ${session.name} in this way.`, {
       hint: 'Prompts are for sessions of a known harness; for others give the whole command behind --.',

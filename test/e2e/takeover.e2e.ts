@@ -35,8 +35,9 @@ describe.each(HARNESSES)('%s', (_, name) => {
     } finally {
       watch.abort();
     }
-    const { goneAtMs, both } = await change;
-    expect(both).toEqual([]);
+    const { goneAtMs, hasBegun, both } = await change;
+    // Without a sight of the new one, none beside it would mean nothing.
+    expect({ hasBegun, both }).toEqual({ hasBegun: true, both: [] });
     expect(goneAtMs).toBeLessThan(asked.atMs);
 
     const over = await stage.over('taken');
@@ -52,6 +53,7 @@ describe.each(HARNESSES)('%s', (_, name) => {
 interface Change {
   /** When none of the old ones was seen any more; they were gone by then, perhaps a little earlier. */
   readonly goneAtMs: number;
+  readonly hasBegun: boolean;
   /** Old ones that were alive when a new one already was. */
   readonly both: readonly Seen[];
 }
@@ -71,7 +73,7 @@ async function watchChange(
     const living = old.filter(isAlive);
     if (living.length === 0) goneAtMs = Math.min(goneAtMs, Date.now());
     if (hasBegun) both.push(...living);
-    if (asked.aborted || (hasBegun && living.length === 0)) return { goneAtMs, both };
+    if (asked.aborted || (hasBegun && living.length === 0)) return { goneAtMs, hasBegun, both };
     await sleep(5);
   }
 }

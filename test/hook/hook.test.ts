@@ -229,6 +229,14 @@ describe('the command that a harness is given', () => {
     expect(spooled().filter(({ end }) => end === '\nwhole\n')).toEqual([]);
   });
 
+  it('leaves no message that looks whole when its payload could not be read to the end', async () => {
+    const bin = join(root, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'cat'), '#!/bin/sh\n/bin/cat\nexit 1\n', { mode: 0o755 });
+    const { code } = await asHarness('{}', run, { PATH: `${bin}:/usr/bin:/bin` });
+    expect({ code, messages: spooled() }).toEqual({ code: 0, messages: [] });
+  });
+
   it('succeeds when its program is gone', async () => {
     const { code, stdout, stderr } = await call(['sh', '-c', hookCommand(join(root, 'gone.sh'), run)], '{}');
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' });

@@ -125,6 +125,22 @@ describe('a report', () => {
     expect((await sandbox.list())[0]?.status).toBe('idle');
   });
 
+  it('that another reader took, and died before it could forget it, is seen by whoever had listed it too', async () => {
+    const launched = await launch(randomUUID());
+    await standIns.tell(launched.pid, 'hook UserPromptSubmit');
+    const go = sandbox.path('go');
+    const slow = finished(
+      sandbox.start(['ls', '--json'], {
+        env: { ...sandbox.env, REEVE_CHECKPOINT: `reports.listed=wait:${go}` },
+      }),
+    );
+    await eventually('the slow reader has listed it', () => existsSync(`${go}.reached`));
+    await sandbox.reeve(['ls'], { env: { REEVE_CHECKPOINT: 'reports.taken=kill' } });
+    expect(unread(launched.spool)).toHaveLength(1);
+    writeFileSync(go, '');
+    expect((JSON.parse((await slow).stdout) as SessionView[])[0]?.status).toBe('working');
+  });
+
   it('that is only half written waits until it is whole', async () => {
     const nativeId = randomUUID();
     const { id, pid, spool } = await launch(nativeId);
@@ -171,14 +187,16 @@ describe('reports', () => {
     const launched = await launch(nativeId);
     const before = eventsIn(sandbox).length;
     const now = Date.now();
-    leave(launched, '1.0', report('Stop', nativeId), now + 30);
-    leave(launched, '2.0', report('UserPromptSubmit', nativeId), now + 10);
-    leave(launched, '3.0', report('PermissionRequest', nativeId), now + 20);
-    expect((await sandbox.show('a')).status).toBe('idle');
+    leave(launched, '1.0', report('UserPromptSubmit', nativeId), now + 40);
+    leave(launched, '2.0', report('Stop', nativeId), now + 30);
+    leave(launched, '3.0', report('UserPromptSubmit', nativeId), now + 10);
+    leave(launched, '4.0', report('PermissionRequest', nativeId), now + 20);
+    expect((await sandbox.show('a')).status).toBe('working');
     expect(kindsSince(before)).toEqual([
       'harness.turn.started',
       'harness.input.needed',
       'harness.turn.ended',
+      'harness.turn.started',
     ]);
   });
 

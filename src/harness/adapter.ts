@@ -104,6 +104,8 @@ export interface Adapter {
   /** Conversations whose id is this, or begins with it, the latest first. */
   findConversations(place: Place, reference: string): readonly Conversation[];
   latestConversation(place: Place): Conversation | null;
+  /** How it likes to be asked to end: with what it does then, a turn is recorded as broken off. */
+  stopSignal(argv: readonly string[]): 'SIGTERM' | 'SIGINT';
   /** The program to start instead of a wrapper that would orphan it; the same path when there is none. */
   nativeProgram(path: string): string;
   /** Null where the harness has no channel of its own: then files and processes must tell. */

@@ -100,6 +100,7 @@ export const claude: Adapter = {
     const project = join(projectsIn(environment), cwd.replaceAll(/[^A-Za-z0-9]/g, '-'));
     return transcripts(filesAt(project, 0, () => true)).next().value ?? null;
   },
+  stopSignal: () => 'SIGTERM',
   nativeProgram: (path) => behindWrapper(path, '@anthropic-ai/claude-code', ['claude']),
   reporting,
   readReport: readHookReport,

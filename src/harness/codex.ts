@@ -117,6 +117,8 @@ function adapterOf(dialect: Dialect): Adapter {
         rollouts(dialect, environment, () => true),
         cwd,
       ),
+    // Its screen takes an interrupt for a key; without one, it alone makes it write that the turn was aborted.
+    stopSignal: (argv) => (readInvocation(argv).isInteractive ? 'SIGTERM' : 'SIGINT'),
     nativeProgram: (path) => behindWrapper(path, dialect.packageName, nativePaths(dialect.name)),
     reporting: dialect.reporting,
     readReport: readHookReport,

@@ -13,6 +13,7 @@ export const command: Adapter = {
   resumeArgv: (argv) => argv,
   findConversations: () => [],
   latestConversation: () => null,
+  stopSignal: () => 'SIGTERM',
   nativeProgram: (path) => path,
   reporting: () => null,
   readReport: () => null,

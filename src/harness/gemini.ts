@@ -68,6 +68,7 @@ export const gemini: Adapter = {
       nativeId.startsWith(reference),
     ),
   latestConversation: ({ environment, cwd }) => firstIn(chats(environment, ''), cwd),
+  stopSignal: () => 'SIGTERM',
   nativeProgram: (path) => path,
   reporting,
   readReport: readHookReport,

@@ -68,6 +68,7 @@ export const opencode: Adapter = {
     conversations(environment, 'substr(id, 1, ?) = ?', [reference.length, reference]),
   latestConversation: ({ environment, cwd }) =>
     conversations(environment, 'directory = ? and parent_id is null', [cwd])[0] ?? null,
+  stopSignal: () => 'SIGTERM',
   nativeProgram: (path) => behindWrapper(path, 'opencode-ai', ['bin/opencode'], 'opencode'),
   reporting,
   readReport,

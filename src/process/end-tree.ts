@@ -24,7 +24,11 @@ const FREEZE_LIMIT_MS = 2_000;
 /** SIGKILL takes effect at once, except for a process that the kernel holds in uninterruptible sleep. */
 const PROOF_LIMIT_MS = 5_000;
 
-export async function endTree(tree: RunTree, graceMs: number): Promise<EndReport> {
+export async function endTree(
+  tree: RunTree,
+  graceMs: number,
+  askWith: (member: Member) => NodeJS.Signals = () => 'SIGTERM',
+): Promise<EndReport> {
   const found = new Map<string, Member>();
   const look = () => {
     const members = tree.find();
@@ -32,7 +36,7 @@ export async function endTree(tree: RunTree, graceMs: number): Promise<EndReport
     return members;
   };
   if (graceMs > 0) {
-    ask(tree, look());
+    ask(tree, look(), askWith);
     const end = await becomesEmpty(tree, look, graceMs);
     if (end !== 'not_empty') return { found: [...found.values()], killed: [], end, survivors: [] };
   }
@@ -44,9 +48,9 @@ export async function endTree(tree: RunTree, graceMs: number): Promise<EndReport
 }
 
 /** A stopped process gets no signal but SIGKILL until it is continued. */
-function ask(tree: RunTree, members: readonly Member[]): void {
+function ask(tree: RunTree, members: readonly Member[], askWith: (member: Member) => NodeJS.Signals): void {
   for (const member of members) {
-    tree.signal(member, 'SIGTERM');
+    tree.signal(member, askWith(member));
     tree.signal(member, 'SIGCONT');
   }
 }

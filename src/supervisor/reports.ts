@@ -16,7 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { adapterNamed } from '../harness/adapters.ts';
 import type { Adapter, Reported } from '../harness/adapter.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
@@ -97,7 +97,7 @@ async function takeMessage(
   // Another reader was faster, and may have taken later ones too: what it says may no longer be so.
   if (!existsSync(message.path)) return (await context.store.run(run.id)) ?? run;
   // Any name may stand there, also one that means something else altogether to whoever looks it up.
-  const reported = rankOf(message) === -1 ? null : adapter.readReport(message.payload);
+  const reported = isKnown(message) ? adapter.readReport(message.payload) : null;
   let latest = run;
   if (reported !== null && !isRepetition(run, message, reported, repeats)) {
     const result = await context.store.observe(
@@ -147,7 +147,7 @@ function wasChangedMeanwhile(spool: string): boolean {
   }
 }
 
-/** In the order in which they were written; of those within one tick of the file system's clock, as events follow. */
+/** In the order in which they were written; of those within one tick of the file system's clock, as they were begun. */
 function messagesIn(spool: string): readonly Message[] {
   const messages: Message[] = [];
   let bytes = 0;
@@ -156,7 +156,14 @@ function messagesIn(spool: string): readonly Message[] {
     if (bytes > MAX_BYTES_A_LOOK) break;
     messages.push(...readMessage(file.path, file.name));
   }
-  return messages.toSorted((a, b) => Number(a.order - b.order) || rankOf(a) - rankOf(b));
+  return messages.toSorted((a, b) => Number(a.order - b.order) || compareNames(a.path, b.path));
+}
+
+/** A name has the pid of the hook, which grows from one to the next, and a number behind it. */
+function compareNames(a: string, b: string): number {
+  const numbers = (path: string) => basename(path).split(/\D+/).map(Number);
+  const [[pidA = 0, countA = 0], [pidB = 0, countB = 0]] = [numbers(a), numbers(b)];
+  return pidA - pidB || countA - countB;
 }
 
 interface SpooledFile {
@@ -185,8 +192,8 @@ function filesIn(spool: string): readonly SpooledFile[] {
     .toSorted((a, b) => Number(a.mtimeNs - b.mtimeNs));
 }
 
-/** The events that mean anything, of all harnesses, in the order in which they can follow each other. */
-const RANKS = [
+/** The events that mean anything, of all harnesses. */
+const EVENTS = new Set([
   'SessionStart',
   'UserPromptSubmit',
   'BeforeAgent',
@@ -197,10 +204,10 @@ const RANKS = [
   'Stop',
   'AfterAgent',
   'SessionEnd',
-];
+]);
 
-function rankOf({ payload }: Message): number {
-  return RANKS.indexOf(String(payload['hook_event_name']));
+function isKnown({ payload }: Message): boolean {
+  return EVENTS.has(String(payload['hook_event_name']));
 }
 
 /** None while it is still being written. */

@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
 import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts';
+import { adapterNamed } from '../harness/adapters.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import { probe } from '../process/liveness.ts';
@@ -55,7 +56,7 @@ export async function retireRun(
 
 async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
   const tree = runTree(context.table, run);
-  const first = await endTree(tree, graceMs);
+  const first = await endTree(tree, graceMs, await askedWith(context, run));
   if (first.end === 'survived') return reportSurvivors(context, run, first.survivors);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
@@ -83,6 +84,14 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   });
   await checkpoint('retire.ended');
   return result;
+}
+
+/** The harness is asked in the way it likes; all else of the tree in the usual one. */
+async function askedWith(context: Context, run: RunningRun): Promise<(member: Member) => NodeJS.Signals> {
+  const [found] = (await context.store.find(run.sessionId)).matches;
+  const adapter = await adapterNamed(found?.session.harness ?? 'command');
+  const signal = adapter.stopSignal(run.argv);
+  return ({ pid }) => (pid === run.harness?.pid ? signal : 'SIGTERM');
 }
 
 async function reportSurvivors(

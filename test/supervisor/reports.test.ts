@@ -141,6 +141,22 @@ describe('a report', () => {
     expect((JSON.parse((await slow).stdout) as SessionView[])[0]?.status).toBe('working');
   });
 
+  it('that another reader took since this one read the run is seen by this one too', async () => {
+    const launched = await launch(randomUUID());
+    const go = sandbox.path('go');
+    const slow = finished(
+      sandbox.start(['show', '--json', 'a'], {
+        env: { ...sandbox.env, REEVE_CHECKPOINT: `reconcile.begun=wait:${go}` },
+      }),
+    );
+    await eventually('the slow reader has read the run', () => existsSync(`${go}.reached`));
+    await standIns.tell(launched.pid, 'hook UserPromptSubmit');
+    expect((await sandbox.list())[0]?.status).toBe('working');
+    expect(unread(launched.spool)).toEqual([]);
+    writeFileSync(go, '');
+    expect((JSON.parse((await slow).stdout) as SessionView).status).toBe('working');
+  });
+
   it('that is only half written waits until it is whole', async () => {
     const nativeId = randomUUID();
     const { id, pid, spool } = await launch(nativeId);
@@ -200,17 +216,17 @@ describe('reports', () => {
     ]);
   });
 
-  it('of the same tick of the clock are taken as events follow each other', async () => {
+  it('of the same tick of the clock are taken in the order in which they were begun', async () => {
     const nativeId = randomUUID();
     const launched = await launch(nativeId);
     const before = eventsIn(sandbox).length;
     const now = Math.ceil(Date.now() / 1000) * 1000;
     for (const [name, event] of [
-      ['1.0', 'SessionEnd'],
-      ['2.0', 'Stop'],
-      ['3.0', 'PermissionRequest'],
-      ['4.0', 'UserPromptSubmit'],
-      ['5.0', 'SessionStart'],
+      ['11.0', 'SessionEnd'],
+      ['10.1', 'Stop'],
+      ['10.0', 'PermissionRequest'],
+      ['9.0', 'UserPromptSubmit'],
+      ['8.0', 'SessionStart'],
     ] as const)
       leave(launched, name, report(event, nativeId), now);
     expect((await sandbox.show('a')).status).toBe('idle');

@@ -1,4 +1,6 @@
 /** A harness, or its keeper, killed in the middle of a tool: nothing of it is left, and its end is told as it was. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { HARNESSES, openStage, sleepingTool } from './support/stage.ts';
@@ -33,6 +35,17 @@ describe.each(HARNESSES)('%s', (_, name) => {
     await eventually('nothing executes any more', () => stage.running().length === 0);
   });
 
+  test('a run that is stopped in the middle of a tool ends at once and with all it started', async () => {
+    const { run, sleepers, harness } = await startTool();
+    await stage.json(['stop', 'killed', '--grace', '30']);
+    expect([harness, ...sleepers].filter(isAlive)).toEqual([]);
+    const ended = await stage.show('killed');
+    expect(ended).toMatchObject({ status: 'stopped', run: { id: run.id, outcome: 'stopped' } });
+    // Asked as it likes to be, so that nothing had to be killed.
+    expect(await stage.told('killed')).not.toContain('after the grace killed');
+    if (name === 'codex') expect(transcriptOf(stage)).toContain('"turn_aborted"');
+  });
+
   test('a run whose keeper was killed is lost, and harness and tool are gone', async () => {
     const { run, sleepers, harness, keeper } = await startTool();
     signalSeen(keeper, 'SIGKILL');
@@ -47,3 +60,12 @@ describe.each(HARNESSES)('%s', (_, name) => {
     await eventually('nothing executes any more', () => stage.running().length === 0);
   });
 });
+
+/** The one thread that this home has. */
+function transcriptOf({ harness }: Stage): string {
+  const directory = join(harness.home, '.codex', 'sessions');
+  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.jsonl'),
+  );
+  return paths.map((path) => readFileSync(join(directory, path), 'utf8')).join('');
+}

@@ -48,6 +48,12 @@ describe('ending a tree', () => {
     expect(tree.sent).toEqual(['SIGTERM 10', 'SIGCONT 10', 'SIGTERM 11', 'SIGCONT 11']);
   });
 
+  it('asks each member in the way that is said of it', async () => {
+    const tree = fakeTree([10, 11], { on: dieOf('SIGINT', 'SIGTERM') });
+    await endTree(tree, 1000, ({ pid }) => (pid === 10 ? 'SIGINT' : 'SIGTERM'));
+    expect(tree.sent).toEqual(['SIGINT 10', 'SIGCONT 10', 'SIGTERM 11', 'SIGCONT 11']);
+  });
+
   it('freezes every member before it kills the first', async () => {
     const tree = fakeTree([10, 11], { on: dieOf('SIGKILL') });
     const report = await endTree(tree, 0);

@@ -90,6 +90,23 @@ describe('a conversation', () => {
     expect(isAlive(harness)).toBe(true);
   });
 
+  it('that a run serves without being bound to it keeps others off, and the run is no stranger', async () => {
+    const [asked, got] = [randomUUID(), randomUUID()];
+    sandbox.env['STAND_IN_ID'] = got;
+    sandbox.env['STAND_IN_SCRIPT'] = 'registry idle 1;hook SessionStart';
+    const argv = ['run', '--detach', '-s', 'a', '--', 'claude', '--resume', asked];
+    const { run } = await sandbox.json<SessionView>(argv);
+    await standIns.ready(run.pid);
+    const flags = ['--on-live', 'retire', '--unmanaged'];
+    const { error } = await sandbox.json<Failure>(
+      ['run', '--detach', ...flags, '-s', 'b', '--', 'claude', '--resume', got],
+      4,
+    );
+    expect(error).toMatchObject({ details: { owner: { pid: run.pid } } });
+    expect(isAlive(see(run.pid ?? 0))).toBe(true);
+    expect((await sandbox.show('a')).run.state).toBe('running');
+  });
+
   it('of one session cannot be taken into another by name (2), live or not', async () => {
     const nativeId = randomUUID();
     await sandbox.json(['run', '--detach', '-s', 'a', '--', 'claude', '--session-id', nativeId]);

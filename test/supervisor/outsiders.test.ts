@@ -253,6 +253,18 @@ describe('whoever asks for exactly that', () => {
     expect(eventsIn(sandbox, 'outsider.ended')).toHaveLength(3);
   });
 
+  it('ends one that has started itself again as one', async () => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const again = `echo $$ > ${sandbox.path('again')}; exec claude --resume ${nativeId}`;
+    await standIns.tell(outsider.pid, `tool ${again}`);
+    const second = await sandbox.pidFrom('again');
+    await standIns.ready(second.pid);
+    await sandbox.json(resume(nativeId, ...END_IT));
+    expect([outsider, second].map(isAlive)).toEqual([false, false]);
+    expect(eventsIn(sandbox, 'outsider.ended').map(({ data }) => data['pid'])).toEqual([outsider.pid]);
+  });
+
   it('lets it save its work, and kills it after the grace when it does not listen', async () => {
     const nativeId = randomUUID();
     const outsider = await standIns.outsider('claude', ['--resume', nativeId], { script: 'deaf' });
@@ -263,15 +275,16 @@ describe('whoever asks for exactly that', () => {
   });
 
   it.each([
-    ['from a tool of it', ''],
-    ['from what it left behind, with only its mark', ' &'],
-  ])('is refused inside of it, %s, and nothing is ended', async (_, background) => {
+    ['from a tool of it', 'claude', ''],
+    ['from a tool of one that leaves no mark', 'gemini', ''],
+    ['from what it left behind, with only its mark', 'claude', ' &'],
+  ] as const)('is refused inside of it, %s, and nothing is ended', async (_, harness, background) => {
     const nativeId = randomUUID();
-    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const outsider = await standIns.outsider(harness, ['--resume', nativeId]);
     const begin = sandbox.path('begin');
     const answer = sandbox.path('answer');
     const script = sandbox.path('inside');
-    const words = resume(nativeId, ...END_IT).slice(1);
+    const words = ['--detach', ...END_IT, '-s', 'a', '--', harness, '--resume', nativeId];
     // In the background it has no parent of the tree any more once the shell that started it is gone.
     writeFileSync(
       script,

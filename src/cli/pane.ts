@@ -1,6 +1,12 @@
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SessionDetail } from '../supervisor/list.ts';
 import type { Reeve } from '../supervisor/reeve.ts';
 import { say } from './output.ts';
+
+/** Longer than a keeper takes to end what ignores the loss of its terminal. */
+const CLOSED_LIMIT_MS = 20_000;
+const POLL_MS = 50;
 
 /** Hands the terminal over to the session's pane until it is left or ends. */
 export async function joinPane(reeve: Reeve, name: string): Promise<number> {
@@ -13,11 +19,26 @@ export async function joinPane(reeve: Reeve, name: string): Promise<number> {
     child.once('error', reject);
     child.once('exit', (status) => resolve(status ?? 1));
   });
-  const { status, run } = await reeve.show(name);
+  const { status, run } = await settled(reeve, name);
   if (run.state !== 'ended') {
     say(`${name} goes on (${status}). Join it again: reeve attach ${name}`);
     return code;
   }
   say(`${name} is ${status}: ${run.reason ?? 'no reason is known'}.`);
   return run.exitCode ?? (run.outcome === 'stopped' ? 0 : 1);
+}
+
+/** A pane that was left is still there; one that was closed takes its run along, within some seconds. */
+async function settled(reeve: Reeve, name: string): Promise<SessionDetail> {
+  const deadline = performance.now() + CLOSED_LIMIT_MS;
+  for (;;) {
+    const detail = await reeve.show(name);
+    if (detail.run.state === 'ended' || performance.now() > deadline) return detail;
+    const isThere = await reeve.screen(name).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return detail;
+    await sleep(POLL_MS);
+  }
 }

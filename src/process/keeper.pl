@@ -31,7 +31,9 @@ my $WNOHANG = 1;
 my $MAX_NAMED = 20;
 my $SWEEP_GRACE_SECONDS = 3; # Of a clock without fractions: between two and three.
 my $SWEEP_LIMIT_SECONDS = 8; # Beyond this something cannot be killed, and the finaliser names it.
-my $HANGUP_GRACE_SECONDS = 5; # As much as a harness needs to save what it has.
+my $HANGUP_GRACE_SECONDS = 2; # For a harness that does not care about a hang-up, until it is asked to end.
+my $ASKED_GRACE_SECONDS = 5; # As much as it needs to save what it has.
+my $SEEN_GRACE_SECONDS = 1; # Whoever retires the run waits two for the record, which comes after this.
 my $WATCH_SECONDS = 0.2; # How soon what an adopted harness leaves behind is ended.
 my $EINTR = 4;
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
@@ -67,17 +69,29 @@ my $is_born_inside = 0;
 
 checkpoint('keeper.released');
 my $oom_before = oom_kills();
-my ($harness, $problem) = $group eq 'adopted' ? adopt(@command) : start_harness();
+my ($harness, $problem) =
+    $group eq 'adopted' ? adopt(@command) : is_hung_up() ? (undef, 'its terminal was closed before it started') : start_harness();
 if (defined $problem) {
     my $record = record('"notStarted":"' . escaped($problem) . '"');
     announce("failed $problem\n");
     finalise($record);
 }
-my $hung_up = 0;
+my ($hung_up, $was_asked) = (0, 0);
 if ($is_pane) {
-    # Its terminal is gone for good. The harness has heard of it too, and may not care.
-    $SIG{HUP} = sub { $hung_up = 1; kill 'TERM', $harness; kill 'CONT', $harness; alarm $HANGUP_GRACE_SECONDS; };
-    $SIG{ALRM} = sub { kill 'KILL', $harness; };
+    # Its terminal is gone for good. The kernel tells only the leader of the terminal's session, which is this process.
+    $SIG{HUP} = sub {
+        return if $hung_up++;
+        kill 'HUP', $harness;
+        kill 'CONT', $harness;
+        alarm $HANGUP_GRACE_SECONDS;
+    };
+    $SIG{ALRM} = sub {
+        if ($was_asked++) { kill 'KILL', $harness; return; }
+        kill 'TERM', $harness;
+        alarm $ASKED_GRACE_SECONDS;
+    };
+    # A hang-up until now went unheard, and no other comes.
+    $SIG{HUP}->() if is_hung_up();
 }
 checkpoint('keeper.executing');
 announce("executing $harness\n");
@@ -122,6 +136,9 @@ sub announce {
     close $report;
 }
 
+# Of a terminal that was closed the kernel says that it is none any more.
+sub is_hung_up { return $is_pane && !-t STDIN; }
+
 # Opened without waiting, so that a launcher that is gone already is end of file and not a wait for ever: as long as it
 # lives, it holds the other end.
 sub read_pipe {
@@ -158,7 +175,7 @@ sub watch {
 
 sub end_seen {
     my $is_left = sub { grep { $seen_below{$_} ne '' && start_of($_) eq $seen_below{$_} } keys %seen_below };
-    for my $round (1 .. 10 * $SWEEP_GRACE_SECONDS) {
+    for my $round (1 .. 10 * $SEEN_GRACE_SECONDS) {
         my @left = $is_left->() or return;
         # Children of what was seen may be new.
         for my $member (map { descendants($_) } @left) { $seen_below{$member} //= start_of($member); }

@@ -28,6 +28,8 @@ const LOOKS_WITHOUT_PROOF = [1, 2, 3] as const;
 export function runTree(
   table: ProcessTable,
   run: Pick<Run, 'id' | 'keeper' | 'containment' | 'harness'>,
+  /** Assignments by which the harness itself marks what it starts. */
+  marks: readonly string[] = [],
 ): RunTree {
   const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
   const known = new Map<number, Member>();
@@ -36,6 +38,7 @@ export function runTree(
       runId: run.id,
       keeper: run.keeper,
       harness: run.harness,
+      harnessMarks: marks,
       cgroupPids: () => (cgroup === null ? [] : cgroupPids(cgroup)),
     });
     // Who was found once belongs to it until its end, also when what told so is gone: a parent, for instance.

@@ -27,6 +27,8 @@ export interface TreeRoots {
   readonly keeper: ProcessIdentity | null;
   /** The harness's own process, as it recorded itself before it executed: a member whatever it has become since. */
   readonly harness?: ProcessIdentity | null;
+  /** Assignments by which the harness itself marks what it starts, where no mark of ours is on it. */
+  readonly harnessMarks?: readonly string[];
   /** Asks for the pids in the run's cgroup: after the process table was read, or a pid reused in between would pass. */
   readonly cgroupPids: () => readonly number[];
 }
@@ -45,6 +47,13 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
     const itself = facts.find(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
     for (const { pid } of itself === undefined ? [] : [itself, ...descendantsOf(itself, facts)])
       add(pid, 'record');
+  }
+  if (harness !== null && isHere(table, harness)) {
+    const marked = new Set((roots.harnessMarks ?? []).flatMap((mark) => table.startedWith(mark)));
+    // The same number may have marked what an earlier process of that pid started: that is older.
+    const since = Number(harness.startTime);
+    for (const { pid, startTime } of facts)
+      if (marked.has(pid) && Number(startTime) >= since) add(pid, 'mark');
   }
   if (roots.keeper !== null && isHere(table, roots.keeper)) {
     // A zombie holds its pid too, and a stranger's zombie shows that the keeper's was reused.

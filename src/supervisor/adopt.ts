@@ -1,14 +1,19 @@
 /** Brings a harness that is running already under supervision, without restarting it: it is watched from now on. */
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import type { Run } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { identify } from '../process/process-table.ts';
+import { createRunDirectory } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { ancestorsOf, harnessAt } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { newId } from './launch.ts';
+import { runDirectory } from './liveness.ts';
 import { startClaimed } from './start-claimed.ts';
 
 export async function adopt(
@@ -18,27 +23,29 @@ export async function adopt(
 ): Promise<SessionWithRun> {
   const refusal = options.session === undefined ? null : refuseSessionName(options.session);
   if (refusal !== null) throw new ReeveError('bad_name', `This cannot be a session's name: ${refusal}.`);
+  if (process.platform !== 'linux') {
+    throw new ReeveError('usage', 'A running process can be adopted only on Linux so far.', {
+      hint: 'End it, and go on with its conversation: reeve resume ID',
+    });
+  }
   const harness = await harnessAt(context, pid);
   if (harness === null) throw notThere(context, pid);
   await refuseOwned(context, harness);
   refuseFromInside(context, harness);
   const token = randomBytes(24).toString('base64url');
   const claimed = await claim(context, harness, options.session, hashToken(token));
-  if (!claimed.won) {
-    throw new ReeveError(
-      'live_owner',
-      `${claimed.session.name} already has a live owner: run ${claimed.run.id}.`,
-      {
-        hint: `Look at it: reeve show ${claimed.session.name}`,
-      },
-    );
-  }
+  if (!claimed.won) throw notClaimed(claimed, harness);
+  const rival = await rivalOf(context, claimed.run, harness);
   const started = await startClaimed(context, claimed, {
     token,
     foregroundOutput: 'stderr',
-    prepare: () => ({ argv: [String(pid), harness.identity.startTime ?? ''], environment: {} }),
+    prepare: () => {
+      if (rival !== null) throw alreadySupervised(harness, rival);
+      return { argv: [String(pid), harness.identity.startTime ?? ''], environment: {} };
+    },
   });
   if (started.is === 'never_started') {
+    if (rival !== null) throw alreadySupervised(harness, rival);
     throw new ReeveError(
       'never_started',
       `Pid ${pid} was not adopted: ${started.run.ending?.reason ?? 'no reason is known'}.`,
@@ -46,6 +53,21 @@ export async function adopt(
   }
   started.release();
   return { session: started.session, run: started.run };
+}
+
+function notClaimed(
+  { because, session, run }: Extract<ClaimResult, { won: false }>,
+  { nativeId }: LiveHarness,
+): ReeveError {
+  if (because === 'native_taken') {
+    return new ReeveError('bound_elsewhere', `Conversation ${nativeId} belongs to session ${session.name}.`, {
+      hint: `Leave out --session, or give that one: --session ${session.name}`,
+      details: { nativeId, session: session.name },
+    });
+  }
+  return new ReeveError('live_owner', `${session.name} already has a live owner: run ${run.id}.`, {
+    hint: `Look at it: reeve show ${session.name}`,
+  });
 }
 
 function notThere(context: Context, pid: number): ReeveError {
@@ -62,15 +84,38 @@ async function refuseOwned(context: Context, { identity }: LiveHarness): Promise
   const owner = (await context.store.live()).find(
     ({ run }) => run.harness?.pid === identity.pid && run.harness.startTime === identity.startTime,
   );
-  if (owner === undefined) return;
-  const { session, run } = owner;
-  throw new ReeveError(
+  if (owner !== undefined) throw alreadySupervised({ identity }, owner);
+}
+
+function alreadySupervised(
+  { identity }: Pick<LiveHarness, 'identity'>,
+  { session, run }: SessionWithRun,
+): ReeveError {
+  return new ReeveError(
     'live_owner',
     `Pid ${identity.pid} is already supervised: it is run ${run.id} of ${session.name}.`,
     {
       details: { session: session.name, run: run.id },
     },
   );
+}
+
+/**
+ * Somebody else who is adopting the same process under another name, and may not have come to put it on record. Each
+ * leaves word of what it adopts before it looks for the others, so of two at least one sees the other, and gives up.
+ */
+async function rivalOf(
+  context: Context,
+  run: Run,
+  { identity }: LiveHarness,
+): Promise<SessionWithRun | null> {
+  const word = (runId: string) => join(runDirectory(context, runId), 'adopts');
+  const what = `${identity.pid} ${identity.startTime}`;
+  createRunDirectory(runDirectory(context, run.id));
+  writeFileSync(word(run.id), what, { mode: 0o600 });
+  const others = (await context.store.live()).filter((other) => other.run.id !== run.id);
+  const isRival = (other: Run) => existsSync(word(other.id)) && readFileSync(word(other.id), 'utf8') === what;
+  return others.find((other) => isRival(other.run)) ?? null;
 }
 
 /** The watcher would be a part of what it watches, and end with it. */
@@ -111,6 +156,7 @@ async function claim(
       logPath: null,
       nativeId,
     });
-    if (result.won || result.because !== 'name_taken') return result;
+    // A name that was only proposed makes way for another's.
+    if (result.won || result.because === 'native_taken' || name !== undefined) return result;
   }
 }

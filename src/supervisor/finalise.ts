@@ -8,11 +8,10 @@ import type { EndedRun, LiveRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
-import { runTree } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
 import type { Context } from './context.ts';
-import { recordedHarness } from './liveness.ts';
 import { takeReports } from './reports.ts';
+import { treeOf } from './tree-of.ts';
 
 /** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
 export const SWEEP_GRACE_MS = 2_000;
@@ -35,7 +34,7 @@ export async function finaliseRun(
   order: FinaliseOrder,
 ): Promise<FinaliseResult> {
   await checkpoint('finalise.begun');
-  const tree = runTree(context.table, withRecordedHarness(context, run));
+  const tree = await treeOf(context, run);
   const report = await endTree(tree, order.graceMs);
   if (report.end === 'survived') {
     await noteSurvivors(context, run, report.survivors);
@@ -46,12 +45,6 @@ export async function finaliseRun(
   const ended = await writeEnding(context, run, order, report);
   await checkpoint('finalise.ended');
   return { is: 'ended', run: ended };
-}
-
-/** A launcher that died right after letting go left the harness's identity only on disk. */
-function withRecordedHarness(context: Context, run: LiveRun): LiveRun {
-  if (run.harness !== null) return run;
-  return { ...run, harness: recordedHarness(context, run.id) };
 }
 
 export async function noteSurvivors(

@@ -15,7 +15,7 @@ import type {
 } from '../harness/hook-settings/hook-settings.ts';
 import { installShims, removeShims, shimStatus } from '../harness/shim.ts';
 import type { ShimName, ShimReport, ShimStatus } from '../harness/shim.ts';
-import { homeFrom } from './home.ts';
+import { homeFrom, prepareHome } from './home.ts';
 import { hookProgramPath } from './harness-launch.ts';
 
 export type { HookReport, HookStatus, HookTarget } from '../harness/hook-settings/hook-settings.ts';
@@ -65,6 +65,8 @@ export function installShimsIn(
   environment: Environment,
 ): ShimChanges {
   const directory = shimDirectory(chosen, environment);
+  // Often the first thing that is ever written there: made by anybody else, it would not be for this user alone.
+  if (chosen === undefined) prepareHome(homeFrom(environment));
   return { directory, shims: installShims(directory, names, reeveCommand()) };
 }
 

@@ -64,6 +64,7 @@ const MAX_ROUNDS = 100;
 
 export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const order = await checkedRequest(context, request);
+  if (order.mode === 'tmux') await (await import('./pane-keeper.ts')).requirePane(context);
   let replaced: EndedRun | null = null;
   const ended: LiveHarness[] = [];
   if (order.launch.mayExist) await (await unsaid()).hearAll(context);

@@ -15,8 +15,9 @@ function ownerOf(run: LiveRun): ProcessIdentity {
 export function probeRun(context: Context, run: LiveRun): Liveness {
   const owner = probe(context.table, ownerOf(run));
   // An adopted harness does not end with the one that watches it, and while it works nothing ends it but a person.
-  const isUnwatched = run.mode === 'adopted' && owner.is === 'dead' && run.harness !== null;
-  return isUnwatched ? probe(context.table, run.harness) : owner;
+  if (run.mode !== 'adopted' || owner.is !== 'dead') return owner;
+  const harness = run.harness ?? recordedHarness(context, run.id);
+  return harness === null ? owner : probe(context.table, harness);
 }
 
 /** The harness as it recorded itself on disk, before anybody could put it into the store. */

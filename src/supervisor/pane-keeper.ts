@@ -26,6 +26,11 @@ export function tmuxOf(context: Context): Tmux {
   return openTmux(join(directory, 'socket'));
 }
 
+/** Refuses what is sure to fail, before anything is claimed for it or anybody ended. */
+export async function requirePane(context: Context): Promise<void> {
+  await refuseServerInsideRun(context, tmuxOf(context));
+}
+
 export async function spawnPaneKeeper(
   context: Context,
   order: KeeperOrder,

@@ -17,11 +17,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { adapterNamed } from '../harness/adapters.ts';
 import type { Adapter, Reported } from '../harness/adapter.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
+import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { recordedHarness, runDirectory } from './liveness.ts';
 
@@ -80,11 +80,6 @@ export async function takeLateReports(context: Context): Promise<void> {
     if (run === null) rmSync(message.path, { force: true });
     else await takeMessage(context, await adapterOf(context, run), run, message, false);
   }
-}
-
-async function adapterOf(context: Context, run: Run): Promise<Adapter> {
-  const [found] = (await context.store.find(run.sessionId)).matches;
-  return adapterNamed(found?.session.harness ?? 'command');
 }
 
 async function takeMessage(

@@ -7,17 +7,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
 import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts';
-import { adapterNamed } from '../harness/adapters.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import { probe } from '../process/liveness.ts';
 import { readExit } from '../process/run-directory.ts';
-import { runTree, signalProven } from '../process/run-tree.ts';
+import { signalProven } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
+import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { describeMembers, finaliseRun, noteSurvivors } from './finalise.ts';
 import { probeRun, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
+import { treeOf } from './tree-of.ts';
 
 export type RetireResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
@@ -55,7 +56,7 @@ export async function retireRun(
 }
 
 async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
-  const tree = runTree(context.table, run);
+  const tree = await treeOf(context, run);
   const first = await endTree(tree, graceMs, await askedWith(context, run));
   if (first.end === 'survived') return reportSurvivors(context, run, first.survivors);
   await checkpoint('retire.tree_gone');
@@ -88,9 +89,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
 
 /** The harness is asked in the way it likes; all else of the tree in the usual one. */
 async function askedWith(context: Context, run: RunningRun): Promise<(member: Member) => NodeJS.Signals> {
-  const [found] = (await context.store.find(run.sessionId)).matches;
-  const adapter = await adapterNamed(found?.session.harness ?? 'command');
-  const signal = adapter.stopSignal(run.argv);
+  const signal = (await adapterOf(context, run)).stopSignal(run.argv);
   return ({ pid }) => (pid === run.harness?.pid ? signal : 'SIGTERM');
 }
 

@@ -67,7 +67,7 @@ function describe(
     session: above?.session.name ?? null,
     run: above?.run.id ?? null,
     duplicates: found
-      .filter((other) => other !== each && each.nativeId !== null && other.nativeId === each.nativeId)
+      .filter((other) => other !== each && isSameConversation(other, each))
       .map(({ identity }) => identity.pid),
     // What its owner asked for; the process has the settings for its reports besides.
     argv: owned?.session.argv ?? each.argv,
@@ -75,6 +75,10 @@ function describe(
     since: isoOrNull(each.startedAtMs),
     evidence: each.evidence,
   };
+}
+
+function isSameConversation(one: LiveHarness, other: LiveHarness): boolean {
+  return one.nativeId !== null && one.nativeId === other.nativeId && one.harness === other.harness;
 }
 
 /** The live run in whose tree a process is: by descent, or by its mark where its parents are gone. */

@@ -2,13 +2,16 @@
  * Types a message into a session in tmux, once, and counts it as delivered only when the harness shows that it took it.
  * While it works, or waits for an answer, nothing is typed: the text would go somewhere else.
  */
-import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
 import { adapterNamed } from '../harness/adapters.ts';
 import { promptDigest } from '../harness/prompt.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
+import { probe } from '../process/liveness.ts';
+import { identify } from '../process/process-table.ts';
 import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { runDirectory } from './liveness.ts';
@@ -39,8 +42,8 @@ const READY_LIMIT_MS = 5_000;
 const BEFORE_ENTER_MS = 400;
 /** How long a harness may take from Enter to its report; a busy machine starts hooks slowly. */
 const TAKEN_LIMIT_MS = 20_000;
-/** A sender that died left its lock behind; no sending takes longer. */
-const LOCK_STALE_MS = 60_000;
+/** From the creation of a lock to its content, a process takes microseconds. */
+const LOCK_STALE_MS = 10_000;
 
 export async function send(context: Context, reference: string, request: SendRequest): Promise<Sent> {
   const text = checkedText(request.text);
@@ -54,13 +57,30 @@ export async function send(context: Context, reference: string, request: SendReq
       },
     );
   }
-  await untilIdle(context, sessionName, request);
-  return withLock(join(runDirectory(context, run.id), 'send.lock'), sessionName, async () => {
-    // Somebody may have typed, or another sender been faster, since it was seen idle.
-    await requireIdle(context, sessionName);
-    await untilReady(context, harness, run);
-    return deliver(context, sessionName, run, text);
-  });
+  const attempt = () =>
+    withLock(context, runDirectory(context, run.id), sessionName, async () => {
+      await requireIdle(context, sessionName);
+      await untilReady(context, harness, run);
+      return deliver(context, sessionName, run, text);
+    });
+  return request.queue === true ? untilFree(attempt, sessionName, request.signal) : attempt();
+}
+
+/** `busy` is only said as long as nothing was typed, so it can be tried again and again. */
+async function untilFree(
+  attempt: () => Promise<Sent>,
+  sessionName: string,
+  signal: AbortSignal | undefined,
+): Promise<Sent> {
+  for (;;) {
+    if (signal?.aborted === true) throw new ReeveError('busy', `Nothing was sent to ${sessionName}.`);
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ReeveError && error.code === 'busy')) throw error;
+    }
+    await sleep(POLL_MS);
+  }
 }
 
 function checkedText(text: string): string {
@@ -88,17 +108,10 @@ function checkedText(text: string): string {
   return whole;
 }
 
-async function untilIdle(context: Context, sessionName: string, request: SendRequest): Promise<void> {
-  if (request.queue !== true) return requireIdle(context, sessionName);
-  while ((await activityOf(context, sessionName)).is !== 'idle') {
-    if (request.signal?.aborted === true) throw new ReeveError('busy', `Nothing was sent to ${sessionName}.`);
-    await sleep(POLL_MS);
-  }
-}
-
 async function requireIdle(context: Context, sessionName: string): Promise<void> {
   const { is, waitingFor } = await activityOf(context, sessionName);
   if (is === 'idle') return;
+  if (is === 'ended') throw new ReeveError('not_found', `${sessionName} has ended; nothing was sent.`);
   const doing = is === 'working' ? 'is working' : `waits for ${waitingFor ?? 'an answer'}`;
   throw new ReeveError('busy', `${sessionName} ${doing}; nothing was sent.`, {
     hint: `Wait for it: add --queue    Look or answer: reeve attach ${sessionName}`,
@@ -120,9 +133,7 @@ async function untilReady(context: Context, harness: string, run: LiveRun): Prom
 async function activityOf(context: Context, sessionName: string) {
   const found = await resolveCurrent(context, sessionName);
   const seen = await reconcileRun(context, found.run);
-  if (seen.run.state === 'ended') {
-    throw new ReeveError('not_found', `${sessionName} has ended; nothing was sent.`);
-  }
+  if (seen.run.state === 'ended') return { is: 'ended', waitingFor: null } as const;
   const { activity } = await lookAt(context, found.session, seen);
   return { is: activity?.is ?? 'working', waitingFor: activity?.waitingFor ?? null };
 }
@@ -178,26 +189,56 @@ async function wasTaken(
     const turns = events.filter(({ kind }) => kind === 'harness.turn.started');
     if (turns.some(({ data }) => data['promptDigest'] === message.digest)) return true;
     if (turns.some(({ data }) => data['promptDigest'] === null) && is === 'working') return true;
+    if (is === 'ended') return false;
     await sleep(POLL_MS);
   }
   return false;
 }
 
-/** Two that type at the same time would make one text of theirs. */
-async function withLock<T>(path: string, sessionName: string, work: () => Promise<T>): Promise<T> {
-  const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-  if (age > LOCK_STALE_MS) rmSync(path, { force: true });
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-  } catch (error) {
+/**
+ * Two that type at the same time would make one text of theirs. A lock is a file with its holder's identity, and the
+ * next number is free once the holders of all others are dead: nobody ever removes what another might hold.
+ */
+async function withLock<T>(
+  context: Context,
+  directory: string,
+  sessionName: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const numbers = readdirSync(directory).flatMap((name) => /^send-lock\.(\d+)$/.exec(name)?.slice(1) ?? []);
+  const path = (number: number | string) => join(directory, `send-lock.${number}`);
+  const own = path(Math.max(0, ...numbers.map(Number)) + 1);
+  if (numbers.some((number) => isHeld(context, path(number))) || !createLock(context, own)) {
     throw new ReeveError('busy', `Somebody else is sending to ${sessionName} right now; nothing was sent.`, {
-      hint: 'Try again in a moment.',
-      cause: error,
+      hint: 'Try again in a moment, or add --queue.',
     });
   }
   try {
     return await work();
   } finally {
-    rmSync(path, { force: true });
+    rmSync(own, { force: true });
+  }
+}
+
+function createLock(context: Context, path: string): boolean {
+  try {
+    const holder = JSON.stringify(identify(context.table, process.pid));
+    writeFileSync(path, holder, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function isHeld(context: Context, path: string): boolean {
+  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  if (modified === undefined) return false;
+  try {
+    // As it was written above.
+    return probe(context.table, JSON.parse(readFileSync(path, 'utf8')) as ProcessIdentity).is !== 'dead';
+  } catch {
+    // Removed meanwhile, or its holder has not come to write it; one that died at that very point never will.
+    return Date.now() - modified < LOCK_STALE_MS;
   }
 }

@@ -1,5 +1,6 @@
 /** What a harness does, as `show` tells it: derived from what it said, what it keeps on record, and whether it lives. */
 import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { installStandIns } from '../fixtures/stand-in-harness.ts';
@@ -89,6 +90,21 @@ describe('the status of a session', () => {
       return detail.run.state === 'ended' && detail;
     });
     expect(ended).toMatchObject({ status: verb === null ? 'failed' : 'stopped', activity: null });
+  });
+
+  it('is never that it needs input between its death and its end on record', async () => {
+    const go = sandbox.path('go');
+    const argv = ['run', '--detach', '-s', 'a', '--', 'claude', '--session-id', randomUUID()];
+    // Its keeper inherits this and waits there, alive, with the end of the harness not yet on record.
+    await sandbox.reeve(argv, { env: { REEVE_CHECKPOINT: `finalise.begun=wait:${go}` } });
+    const { run } = await sandbox.show('a');
+    await standIns.tell(run.pid, 'hook PermissionRequest');
+    expect((await shown()).status).toBe('needs-input');
+    signalSeen(see(run.pid ?? 0), 'SIGKILL');
+    await eventually('the keeper is about to finalise', () => existsSync(`${go}.reached`));
+    expect(await shown()).toEqual({ status: 'working', activity: null });
+    writeFileSync(go, '');
+    await eventually('it has ended', async () => (await shown()).status === 'failed');
   });
 
   it('is not said while its keeper is stopped and nothing can be proven of it', async () => {

@@ -1,4 +1,5 @@
 /** `send`: a message into a session that runs in tmux. */
+import { ReeveError } from '../../api/errors.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
@@ -23,8 +24,20 @@ export async function send(
   }
 }
 
+/** Far more than what a harness is sent, in bytes. */
+const MAX_INPUT_BYTES = 1_000_000;
+
 async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Buffer));
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(Buffer.from(chunk as Buffer));
+    bytes += chunks.at(-1)?.length ?? 0;
+    if (bytes > MAX_INPUT_BYTES) {
+      throw new ReeveError('usage', `The text on standard input has more than ${MAX_INPUT_BYTES} bytes.`, {
+        hint: 'Put it into a file, and send the name of the file.',
+      });
+    }
+  }
   return Buffer.concat(chunks).toString('utf8');
 }

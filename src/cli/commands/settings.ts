@@ -27,6 +27,9 @@ export function hooks(action: Action, targets: readonly HookTarget[], options: O
     return states.every(({ is }) => is === 'installed') ? 0 : 1;
   }
   const change = action === 'install' ? installHooksFor : removeHooksFor;
+  // All or none: what cannot be read is refused before anything is written.
+  const broken = targets.find((target) => hookStatusFor(target, process.env).is === 'unreadable');
+  if (broken !== undefined) change(broken, process.env);
   const reports = targets.map((target) => change(target, process.env));
   print(options, reports, reports.map((report) => renderChanges(report, action)).join('\n'));
   return 0;

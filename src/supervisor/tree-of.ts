@@ -1,0 +1,18 @@
+import type { Run } from '../lifecycle/run.ts';
+import { runTree } from '../process/run-tree.ts';
+import type { RunTree } from '../process/run-tree.ts';
+import { adapterOf } from './adapter-of.ts';
+import type { Context } from './context.ts';
+import { recordedHarness } from './liveness.ts';
+
+/** A run's tree with all that is known to hold it together. */
+export async function treeOf(context: Context, run: Run): Promise<RunTree> {
+  // A launcher that died right after letting go left the harness's identity only on disk.
+  const harness = run.harness ?? recordedHarness(context, run.id);
+  // What an adopted harness started bears no mark of ours, but may bear its own.
+  const marks =
+    run.mode === 'adopted' && harness !== null
+      ? (await adapterOf(context, run)).marks({ pid: harness.pid, nativeId: run.native?.id ?? null })
+      : [];
+  return runTree(context.table, { ...run, harness }, marks);
+}

@@ -83,8 +83,8 @@ function nativeAfter(native: Native | null, fact: HarnessFact, nativeId: string)
   }
   if (native?.is === 'mismatch') return native.got === nativeId ? native : 'foreign';
   if (fact.kind !== 'session.began' && fact.kind !== 'session.identified') return 'foreign';
-  if (native === null) return { is: 'bound', id: nativeId };
   if (!fact.isFromHarness) return 'foreign';
+  if (native === null) return { is: 'bound', id: nativeId };
   return native.is === 'asked'
     ? { is: 'mismatch', id: native.id, got: nativeId }
     : { is: 'bound', id: nativeId };
@@ -93,6 +93,8 @@ function nativeAfter(native: Native | null, fact: HarnessFact, nativeId: string)
 function activityAfter(before: Activity | null, fact: HarnessFact): Activity | null {
   const is = ACTIVITY_OF[fact.kind];
   if (is === null) return before;
+  // Two readers may bring two reports in the wrong order.
+  if (before !== null && fact.atMs < before.sinceMs) return before;
   const waitingFor = fact.kind === 'input.needed' ? fact.waitingFor : null;
   // A reminder that it waits (a notification) says no more than the question itself did.
   if (before?.is === is && (waitingFor === before.waitingFor || is === 'needs-input')) return before;

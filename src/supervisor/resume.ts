@@ -1,6 +1,6 @@
 /** The next epoch of a known session, or the first one of a conversation that only its harness knows so far. */
 import { ReeveError } from '../api/errors.ts';
-import type { Conversation, HarnessName } from '../harness/adapter.ts';
+import type { Adapter, Conversation, HarnessName } from '../harness/adapter.ts';
 import { adapterNamed, allAdapters, harnessOf } from '../harness/adapters.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -70,8 +70,7 @@ async function commandFor(
   }
   if (!canResume) return argv ?? session.argv;
   if (argv === undefined) return adapter.resumeArgv(session.argv, nativeId, prompt ?? null);
-  const isNew = harnessOf(argv) === adapter.name && adapter.readInvocation(argv).asked.is === 'new';
-  return isNew ? adapter.withResume(argv, nativeId) : argv;
+  return harnessOf(argv) === adapter.name ? namingConversation(adapter, argv, nativeId) : argv;
 }
 
 interface Found extends Conversation {
@@ -118,22 +117,25 @@ async function resumeConversation(
   request: ResumeRequest,
 ): Promise<LaunchResult> {
   const adapter = await adapterNamed(harness);
-  const given = request.argv;
   const argv =
-    given === undefined
+    request.argv === undefined
       ? resumeCommand(adapter, nativeId, request.prompt)
-      : adapter.readInvocation(given).asked.is === 'new'
-        ? adapter.withResume(given, nativeId)
-        : given;
+      : namingConversation(adapter, request.argv, nativeId);
   return launch(context, { ...request, argv, harness, cwd: request.cwd ?? cwd ?? undefined });
 }
 
+/** A command that was given, for the conversation that is to go on; one that asks for another contradicts that. */
+function namingConversation(adapter: Adapter, argv: readonly string[], nativeId: string): readonly string[] {
+  const { asked } = adapter.readInvocation(argv);
+  if (asked.is === 'new') return adapter.withResume(argv, nativeId);
+  if (asked.is !== 'resume' || asked.nativeId === nativeId) return argv;
+  throw new ReeveError('usage', `The command asks for conversation ${asked.nativeId}, not for ${nativeId}.`, {
+    hint: 'Leave the id out of the command, or resume that one.',
+  });
+}
+
 /** Nothing is known of how it was started: with a prompt it does that and ends, without one it is there to talk to. */
-function resumeCommand(
-  adapter: Awaited<ReturnType<typeof adapterNamed>>,
-  nativeId: string,
-  prompt: string | undefined,
-): readonly string[] {
+function resumeCommand(adapter: Adapter, nativeId: string, prompt: string | undefined): readonly string[] {
   return adapter.resumeArgv(
     prompt === undefined ? [adapter.name] : adapter.headless,
     nativeId,

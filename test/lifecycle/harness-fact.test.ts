@@ -36,6 +36,12 @@ describe('what a harness says counts only for the run it is about', () => {
     ['another conversation', running({ native: BOUND }), RUNNING.id, fact(STOPPED, { nativeId: 'n-2' })],
     ['a conversation, before the harness has said its own', running(), RUNNING.id, fact(STOPPED)],
     [
+      'the beginning of a nested one before the harness has said its own',
+      running(),
+      RUNNING.id,
+      fact(BEGAN, { isFromHarness: false }),
+    ],
+    [
       'a beginning further down the tree',
       running({ native: BOUND }),
       RUNNING.id,
@@ -88,6 +94,12 @@ describe('the activity', () => {
   ])('is %s', (_, kind, expected) => {
     const result = takeFact(running({ native: BOUND }), RUNNING.id, fact(kind));
     expect(result).toMatchObject({ take: 'accept', activity: expected });
+  });
+
+  test('is not what was reported before the last report that counted', () => {
+    const before: Activity = { is: 'idle', sinceMs: 9_000, evidence: 'later', waitingFor: null };
+    const result = takeFact(running({ native: BOUND, activity: before }), RUNNING.id, fact(CONTINUED));
+    expect(result).toMatchObject({ activity: before, event: null });
   });
 
   test('keeps since when it is so', () => {

@@ -196,7 +196,8 @@ describe('a harness that was asked for one conversation and began another', () =
   it('has failed although it exits 0; the reason names both, and the other is never bound', async () => {
     const [asked, got] = [randomUUID(), randomUUID()];
     const { command, env } = resumed(asked, got);
-    await sandbox.reeve(['run', ...command], { env });
+    const { code, stderr } = await sandbox.reeve(['run', ...command], { env });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(got) as unknown });
     const { run, nativeId, status } = await sandbox.show('a');
     expect({ status, nativeId, exitCode: run.exitCode }).toEqual({
       status: 'failed',

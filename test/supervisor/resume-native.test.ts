@@ -20,7 +20,12 @@ beforeEach(() => {
 afterEach(() => sandbox.cleanUp());
 
 interface Failure {
-  readonly error: { readonly code: string; readonly hint: string; readonly details: unknown };
+  readonly error: {
+    readonly message: string;
+    readonly code: string;
+    readonly hint: string;
+    readonly details: unknown;
+  };
 }
 
 function write(path: string, ...lines: readonly object[]): void {
@@ -199,6 +204,14 @@ describe('what is resumed', () => {
       nativeId,
       argv: ['claude', '--model', 'opus', '--resume', nativeId],
     });
+  });
+
+  it('is refused with a command that names another conversation, and nothing is started', async () => {
+    const [nativeId, other] = [randomUUID(), randomUUID()];
+    ON_FILE.claude(nativeId);
+    const argv = ['resume', '--detach', nativeId, '--', 'claude', '--resume', other];
+    expect((await sandbox.json<Failure>(argv, 2)).error.message).toContain(other);
+    expect(await sandbox.list()).toEqual([]);
   });
 
   it('goes on in the same conversation with a command that was given and names none', async () => {

@@ -122,8 +122,12 @@ async function foreground(
   const ended = await result.over();
   if (options.json === true) print(options, await reeve.show(result.session.id), '');
   const { outcome, reason } = ended.ending;
-  if (outcome !== 'completed' && outcome !== 'failed') say(`run ${ended.id} ended as ${outcome}: ${reason}.`);
-  return exitCodeOf(ended);
+  // A success of the command that is none: it did something else than it was asked for.
+  const isFalseSuccess = outcome === 'failed' && ended.ending.exitCode === 0;
+  if ((outcome !== 'completed' && outcome !== 'failed') || isFalseSuccess) {
+    say(`run ${ended.id} ended as ${outcome}: ${reason}.`);
+  }
+  return isFalseSuccess ? 1 : exitCodeOf(ended);
 }
 
 /** The harness's own code; 128 and the number for a signal, as shells have it; 7 when nobody knows. */

@@ -25,7 +25,7 @@ import {
   wordsOf,
 } from './command-line.ts';
 import type { Grammar } from './command-line.ts';
-import { conversationsAt, directoryIn, isUuid } from './conversation.ts';
+import { COMMAND_LINE, conversationsAt, directoryIn, isUuid } from './conversation.ts';
 import { hookCommand } from './hook-command.ts';
 import { HOOK_EVENTS, HOOK_TIMEOUT_SECONDS } from './hook-events.ts';
 import { readHookReport } from './hook-report.ts';
@@ -193,7 +193,7 @@ function serves(process: LiveProcess): Served | null {
   const known = textField(registryEntry(process), 'sessionId');
   if (known !== null) return { nativeId: known, evidence: REGISTRY };
   const nativeId = asked.is === 'resume' || asked.is === 'new' ? asked.nativeId : null;
-  return { nativeId, evidence: 'its command line' };
+  return { nativeId, evidence: COMMAND_LINE };
 }
 
 /** By its arguments, not its name: Claude starts itself under other names too, as a search program for one. */

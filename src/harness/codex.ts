@@ -26,7 +26,7 @@ import {
   readCommandLine,
 } from './command-line.ts';
 import type { Grammar, Part } from './command-line.ts';
-import { conversationsAt, directoryIn, firstIn, isUuid } from './conversation.ts';
+import { COMMAND_LINE, conversationsAt, directoryIn, firstIn, isUuid } from './conversation.ts';
 import { hookCommand } from './hook-command.ts';
 import { HOOK_EVENTS, HOOK_TIMEOUT_SECONDS } from './hook-events.ts';
 import { readHookReport } from './hook-report.ts';
@@ -277,7 +277,7 @@ function servedBy(dialect: Dialect, process: LiveProcess): Served | null {
   if (held !== null) return { nativeId: held, evidence: 'the lock or transcript that it holds open' };
   // `code` is also the name of an editor: without a file of Every Code open, nothing says that it is this one.
   if (dialect.name === 'code' && open.length === 0) return null;
-  return { nativeId: wanted, evidence: 'its command line' };
+  return { nativeId: wanted, evidence: COMMAND_LINE };
 }
 
 /** What it holds open of its own files, by their real paths, which its home need not be named by. */

@@ -36,3 +36,6 @@ export function directoryIn(
   const given = environment[variable] ?? '';
   return given === '' ? join(environment['HOME'] ?? '/', ...inHome) : given;
 }
+
+/** Says what a process was asked to serve, not what it serves. */
+export const COMMAND_LINE = 'its command line';

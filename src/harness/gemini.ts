@@ -22,7 +22,7 @@ import {
   withInstead,
 } from './command-line.ts';
 import type { Grammar } from './command-line.ts';
-import { conversationsAt, directoryIn, firstIn, isUuid } from './conversation.ts';
+import { COMMAND_LINE, conversationsAt, directoryIn, firstIn, isUuid } from './conversation.ts';
 import { hookCommand } from './hook-command.ts';
 import { HOOK_EVENTS, HOOK_TIMEOUT_SECONDS } from './hook-events.ts';
 import { readHookReport } from './hook-report.ts';
@@ -78,7 +78,7 @@ export const gemini: Adapter = {
     const asked = argv === null ? null : readInvocation(argv).asked;
     if (asked === null || asked.is === 'none') return null;
     const nativeId = asked.is === 'resume' || asked.is === 'new' ? asked.nativeId : null;
-    return { nativeId, evidence: 'its command line' };
+    return { nativeId, evidence: COMMAND_LINE };
   },
   ownRecord: () => null,
 };

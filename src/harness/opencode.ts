@@ -25,7 +25,7 @@ import {
   withInstead,
 } from './command-line.ts';
 import type { Grammar } from './command-line.ts';
-import { directoryIn } from './conversation.ts';
+import { COMMAND_LINE, directoryIn } from './conversation.ts';
 import { readHookReport } from './hook-report.ts';
 import { behindWrapper } from './native-program.ts';
 import { isObject, textField } from './transcript.ts';
@@ -77,7 +77,7 @@ export const opencode: Adapter = {
     if (!/^opencode(?:\.exe)?$/.test(basename(process.argv[0] ?? ''))) return null;
     const { asked } = readInvocation(process.argv);
     if (asked.is === 'none') return null;
-    return { nativeId: asked.is === 'resume' ? asked.nativeId : null, evidence: 'its command line' };
+    return { nativeId: asked.is === 'resume' ? asked.nativeId : null, evidence: COMMAND_LINE };
   },
   ownRecord: (process, nativeId) => (nativeId === null ? null : lastTurn(process.environment(), nativeId)),
 };

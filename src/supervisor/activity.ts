@@ -4,6 +4,7 @@
  */
 import { adapterNamed } from '../harness/adapters.ts';
 import type { Adapter, LiveProcess } from '../harness/adapter.ts';
+import { COMMAND_LINE } from '../harness/conversation.ts';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -87,11 +88,16 @@ function harnessProcess(context: Context, run: Run): LiveProcess | null {
   return liveProcess(context, reading.fact);
 }
 
-/** A harness without hooks tells its conversation by what it holds open. */
+/**
+ * A harness without hooks tells its conversation by what it holds open. Of Every Code, which has none at all, that also
+ * tells whether it is the one that was asked for; its command line only says so again.
+ */
 async function identify(context: Context, adapter: Adapter, run: Run, process: LiveProcess): Promise<Run> {
-  if (run.native !== null) return run;
+  const isUnheard = adapter.name === 'code' && run.native?.is === 'asked';
+  if (run.native !== null && !isUnheard) return run;
   const served = adapter.serves(process);
   if (served === null || served.nativeId === null) return run;
+  if (isUnheard && served.evidence === COMMAND_LINE) return run;
   const result = await context.store.observe(
     run.id,
     {

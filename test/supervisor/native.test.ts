@@ -229,6 +229,19 @@ describe('a harness', () => {
     ]);
   });
 
+  it('of Every Code that serves another conversation than it was asked for is an error, told by its lock', async () => {
+    const [asked, got] = [randomUUID(), randomUUID()];
+    await sandbox.reeve(['run', '--detach', '-s', 'a', '--', 'code', 'resume', asked], {
+      env: { STAND_IN_ID: got },
+    });
+    await eventually('it holds the lock', async () => {
+      await sandbox.show('a');
+      return eventsIn(sandbox, 'native.mismatch').length > 0;
+    });
+    expect((await sandbox.show('a')).nativeId).toBe(asked);
+    expect((await sandbox.reeve(['show', got])).code).toBe(3);
+  });
+
   it('whose command serves no conversation is started without one', async () => {
     const script = { STAND_IN_SCRIPT: 'exit 0' };
     const result = await sandbox.reeve(['run', '-s', 'a', '--', 'claude', '--version'], { env: script });

@@ -4,6 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, rmSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 
+// What every start needs.
+const CORE =
+  /src\/(?:api|lifecycle|process)\/|src\/store\/(?!postgres)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|context|finalise|harness-launch|home|launch|liveness|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/(?:owner|time|style))\.ts/;
+
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });
 
@@ -31,6 +35,8 @@ async function bundle(input, format, ending) {
     format,
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `[name]-[hash].${ending}`,
+    // What every start needs in one file: finding and opening each costs as much as reading it.
+    codeSplitting: { groups: [{ name: 'core', test: CORE }] },
     banner: (chunk) => (chunk.fileName === 'reeve.cjs' ? '#!/usr/bin/env node' : ''),
   });
   await bundled.close();

@@ -250,28 +250,31 @@ describe('Codex is told to report', () => {
 
 describe('Gemini is told to report', () => {
   // The settings of the machine's owner are not replaced.
-  it.skipIf(existsSync('/etc/gemini-cli'))('only from a directory that nobody but root can write to', () => {
-    const reporting = report(gemini, ['x'], {}, '/usr');
-    const path = '/usr/reeve-gemini-settings.json';
-    expect(reporting).toEqual({
-      argv: ['gemini', 'x'],
-      environment: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_SYSTEM_SETTINGS_PATH: path },
-      files: { 'reeve-gemini-settings.json': expect.any(String) },
-      hasHooks: true,
-    });
-    const { hooks } = JSON.parse(reporting?.files['reeve-gemini-settings.json'] ?? '') as { hooks: object }; // Ours.
-    expect(Object.keys(hooks)).toEqual([...HOOK_EVENTS.gemini]);
-    const none = {
-      argv: ['gemini', 'x'],
-      environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
-      files: {},
-      hasHooks: false,
-    };
-    for (const run of ['/tmp', '/nonexistent/r1']) expect(report(gemini, ['x'], {}, run)).toEqual(none);
-    expect(report(gemini, ['x'], { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/theirs.json' }, '/usr')).toEqual(
-      none,
-    );
-  });
+  it.runIf(process.env['CI'] === 'true' || !existsSync('/etc/gemini-cli'))(
+    'only from a directory that nobody but root can write to',
+    () => {
+      const reporting = report(gemini, ['x'], {}, '/usr');
+      const path = '/usr/reeve-gemini-settings.json';
+      expect(reporting).toEqual({
+        argv: ['gemini', 'x'],
+        environment: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_SYSTEM_SETTINGS_PATH: path },
+        files: { 'reeve-gemini-settings.json': expect.any(String) },
+        hasHooks: true,
+      });
+      const { hooks } = JSON.parse(reporting?.files['reeve-gemini-settings.json'] ?? '') as { hooks: object }; // Ours.
+      expect(Object.keys(hooks)).toEqual([...HOOK_EVENTS.gemini]);
+      const none = {
+        argv: ['gemini', 'x'],
+        environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+        files: {},
+        hasHooks: false,
+      };
+      for (const run of ['/tmp', '/nonexistent/r1']) expect(report(gemini, ['x'], {}, run)).toEqual(none);
+      expect(report(gemini, ['x'], { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/theirs.json' }, '/usr')).toEqual(
+        none,
+      );
+    },
+  );
 });
 
 describe('opencode is told to report', () => {

@@ -6,7 +6,7 @@ import { rolldown } from 'rolldown';
 
 // What every start needs.
 const CORE =
-  /src\/(?:api|lifecycle|process)\/|src\/store\/(?!postgres)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|context|finalise|harness-launch|home|launch|liveness|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/(?:owner|time|style))\.ts/;
+  /rolldown\/runtime|src\/(?:api|lifecycle|process)\/|src\/store\/(?!postgres)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|context|finalise|harness-launch|home|launch|liveness|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/(?:owner|time|style))\.ts/;
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });
@@ -37,6 +37,9 @@ async function bundle(input, format, ending) {
     chunkFileNames: `[name]-[hash].${ending}`,
     // What every start needs in one file: finding and opening each costs as much as reading it.
     codeSplitting: { groups: [{ name: 'core', test: CORE }] },
+    // A program is read anew at every start: comments and white space stay in the sources, names stay readable.
+    comments: false,
+    minify: { compress: false, mangle: false, codegen: true },
     banner: (chunk) => (chunk.fileName === 'reeve.cjs' ? '#!/usr/bin/env node' : ''),
   });
   await bundled.close();

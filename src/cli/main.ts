@@ -4,12 +4,11 @@ import { printError } from './output.ts';
 import { parse } from './parse.ts';
 import { VERBS } from './verbs.ts';
 
-// A reader that went away (`reeve ls | head`) is not an error; one that no longer listens to diagnostics even less so.
+// A reader that went away (`reeve ls | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
-process.stderr.on('error', () => {});
 
 void main(process.argv.slice(2));
 

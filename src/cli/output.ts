@@ -13,7 +13,15 @@ export function print(options: OutputOptions, value: unknown, text: string): voi
 }
 
 export function say(text: string): void {
-  process.stderr.write(`reeve: ${text}\n`);
+  diagnostics().write(`reeve: ${text}\n`);
+}
+
+let listening: NodeJS.WriteStream | undefined;
+
+/** Made with the first word for it, which most commands do not have. That nobody listens to it is no error. */
+function diagnostics(): NodeJS.WriteStream {
+  listening ??= process.stderr.on('error', () => {});
+  return listening;
 }
 
 /** Tells the error, and returns the exit code that belongs to it. */
@@ -27,8 +35,8 @@ export function printError(options: OutputOptions, error: unknown): number {
     const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
     process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
   } else {
-    process.stderr.write(`${errorRed('reeve:')} ${known.message}\n`);
-    if (known.hint !== undefined) process.stderr.write(`${errorDim(known.hint)}\n`);
+    diagnostics().write(`${errorRed('reeve:')} ${known.message}\n`);
+    if (known.hint !== undefined) diagnostics().write(`${errorDim(known.hint)}\n`);
   }
   if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
   return ERRORS[known.code].exitCode;

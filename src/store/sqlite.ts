@@ -3,11 +3,11 @@
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
 import { constants } from 'node:os';
-import { DatabaseSync } from '@photostructure/sqlite';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
 import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
 import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
+import { DatabaseSync } from './sqlite-binding.ts';
 
 /** How long one attempt waits inside SQLite for another writer. A claim takes well under a millisecond. */
 const BUSY_WAIT_MS = 5_000;
@@ -124,13 +124,13 @@ class Connection {
 
   /** SQLite does not wait with this one when another opener of a fresh file writes to it, so it is tried again. */
   async #switchToLog(): Promise<void> {
-    const giveUpAtMs = performance.now() + BUSY_WAIT_MS * BUSY_ATTEMPTS;
-    for (;;) {
+    for (let waitedMs = 0; ; waitedMs += SWITCH_PAUSE_MS) {
       try {
         this.#database.exec('pragma journal_mode = wal');
         return;
       } catch (error) {
-        if (resultOf(error) !== RESULT.busy || performance.now() > giveUpAtMs) throw this.#explain(error);
+        const isOver = waitedMs > BUSY_WAIT_MS * BUSY_ATTEMPTS;
+        if (resultOf(error) !== RESULT.busy || isOver) throw this.#explain(error);
       }
       await new Promise((resolve) => setTimeout(resolve, SWITCH_PAUSE_MS));
     }

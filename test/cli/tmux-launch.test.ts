@@ -1,5 +1,5 @@
 /** The launch protocol in tmux, where the keeper is no child of its launcher: either may die behind every step. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunView, SessionView } from '../../src/api/session-view.ts';
 import { openPanes } from '../fixtures/stand-in-tui.ts';
@@ -29,6 +29,7 @@ const START = [
   'echo $$ > worker; trap "" HUP; while :; do sleep 0.02; done',
 ];
 const NEXT = ['run', '--tmux', '--detach', '-s', 'a', '--', 'sleep', '60'];
+const titleOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 const hasWorked = () => existsSync(sandbox.path('worker'));
 const ended = () =>
   eventually<RunView>('its end', async () => {
@@ -115,6 +116,9 @@ describe('a pane that is closed', () => {
         sandbox.start(START, { env: { ...sandbox.env, REEVE_CHECKPOINT: `${point}=wait:${go}` } }),
       );
       await eventually('the launcher is held', () => existsSync(`${go}.reached`));
+      // Before it is Perl that heeds no hang-up, the end of its pane kills it, and its run is lost.
+      const pid = panes.tmux('list-panes', '-a', '-F', '#{pane_pid}').stdout.trim();
+      await eventually('the keeper is blocked', () => titleOf(pid).startsWith('reeve-keeper'));
       panes.tmux('kill-server');
       await eventually('its pane is gone', () => panes.names().length === 0);
       writeFileSync(go, '');

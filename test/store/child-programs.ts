@@ -1,10 +1,10 @@
 /** Processes of their own that work on a store: test/fixtures/store-child.ts, bundled so that they start fast. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { symlinkSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 export interface Child {
@@ -19,19 +19,14 @@ export interface Child {
 
 /** The path of the bundled program. */
 export async function bundleStoreChild(directory: string): Promise<string> {
-  const sqlite = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const bundle = await rolldown({
     input: fileURLToPath(new URL('../fixtures/store-child.ts', import.meta.url)),
     platform: 'node',
-    external: ['@photostructure/sqlite'],
   });
   const file = join(directory, 'store-child.mjs');
-  // Native, so it stays where it is, and the bundle lies where it cannot be found by name.
-  await bundle.write({
-    file,
-    format: 'esm',
-    paths: { '@photostructure/sqlite': pathToFileURL(sqlite).href },
-  });
+  await bundle.write({ file, format: 'esm' });
+  // Native, so it stays where it is, and is found from where the bundle lies.
+  symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(directory, 'node_modules'));
   await bundle.close();
   return file;
 }

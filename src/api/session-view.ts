@@ -8,6 +8,8 @@ export interface RunView {
   readonly state: 'claimed' | 'running' | 'ended';
   readonly mode: RunMode;
   readonly outcome: Outcome | null;
+  /** Who started it. */
+  readonly actor: string;
   /** The harness's own process; null until it executes. */
   readonly pid: number | null;
   readonly keeperPid: number | null;

@@ -95,6 +95,9 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
     )${keyedByText}`,
     'create index native_of_session on native_sessions (session_id)',
   ],
+  ({ bigInteger, keyedByText }) => [
+    `create table counters (name text primary key, value ${bigInteger} not null)${keyedByText}`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

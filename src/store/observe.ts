@@ -2,6 +2,7 @@
 import { takeFact } from '../lifecycle/harness-fact.ts';
 import type { HarnessFact, Native } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
+import { count } from './log.ts';
 import type { Sql } from './sql.ts';
 import type { ObserveResult, SessionWithRun, StoredEvent } from './store.ts';
 
@@ -109,6 +110,7 @@ async function wasTaken(sql: Sql, sessionId: string, source: string): Promise<bo
 }
 
 async function noteFenced(sql: Sql, run: Run, add: () => Promise<void>): Promise<void> {
+  await count(sql, 'writes_fenced');
   const known = await sql.all(
     `select 1 as found from events where session_id = ? and run_id = ? and kind in ('hook.fenced', 'native.taken') limit ${MAX_FENCED_A_RUN}`,
     [run.sessionId, run.id],

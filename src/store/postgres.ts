@@ -26,6 +26,9 @@ const RETRY_PAUSE_MS = 200;
 /** Numbers for advisory locks: any two that no other program in the database uses. */
 const MIGRATION_LOCK = 7_233_391;
 const EVENT_ORDER_LOCK = 7_233_392;
+/** Where it is said that something was written. */
+const CHANNEL = 'reeve_written';
+const LISTEN_PAUSE_MS = 1_000;
 
 export async function openPostgres(url: string): Promise<SqlDriver> {
   const pool = new pg.Pool({
@@ -46,6 +49,7 @@ export async function openPostgres(url: string): Promise<SqlDriver> {
     place,
     read: (work) => retried(place, () => withConnection(pool, (client) => work(sqlOf(client)))),
     write: (op, work) => writeOnce(pool, place, op, work),
+    watch: (listener) => listen(url, listener),
     close: () => pool.end(),
   };
   try {
@@ -130,9 +134,48 @@ function sqlOf(client: pg.PoolClient): Sql {
     },
     forUpdate: ' for update',
     lockEventOrder: async () => {
-      await query('select pg_advisory_xact_lock(?)', [EVENT_ORDER_LOCK]);
+      // Together with the word to those who listen, which they get when this is committed.
+      await query(`select pg_advisory_xact_lock(?), pg_notify('${CHANNEL}', '')`, [EVENT_ORDER_LOCK]);
     },
   };
+}
+
+/** A connection of its own, for it must stay. Lost, it is made anew; meanwhile something may have been written. */
+async function listen(url: string, listener: () => void): Promise<() => void> {
+  let isOver = false;
+  let subscription = await subscribe(url, listener);
+  const keep = async () => {
+    for (;;) {
+      await subscription.lost;
+      if (isOver) return;
+      await new Promise((resolve) => setTimeout(resolve, LISTEN_PAUSE_MS).unref());
+      const next = await subscribe(url, listener).catch(() => null);
+      if (next === null) continue;
+      subscription = next;
+      if (isOver) void next.end();
+      else listener();
+    }
+  };
+  void keep();
+  return () => {
+    isOver = true;
+    void subscription.end();
+  };
+}
+
+async function subscribe(url: string, listener: () => void) {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: 'reeve watching',
+    keepAlive: true,
+  });
+  const lost = new Promise<void>((resolve) => client.once('end', () => resolve()));
+  client.on('error', () => {});
+  client.on('notification', listener);
+  await client.connect();
+  await client.query(`listen ${CHANNEL}`);
+  return { lost, end: () => client.end() };
 }
 
 async function migrate(client: pg.PoolClient, place: string): Promise<void> {

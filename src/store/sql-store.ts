@@ -16,6 +16,7 @@ import {
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
 } from './rows.ts';
+import { count, figures, lastSeq, readEvents } from './log.ts';
 import { bindNative, observe } from './observe.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type {
@@ -76,6 +77,11 @@ export function createStore(driver: SqlDriver): Store {
           )
         ).map(eventOf),
       ),
+    events: (range) => readEvents(driver, range),
+    lastSeq: () => lastSeq(driver),
+    count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
+    figures: () => figures(driver),
+    watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
       inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
     close: () => driver.close(),
@@ -260,6 +266,7 @@ async function heartbeat(sql: Sql, op: string, runId: string, token: string): Pr
     await sql.run(`update runs set heartbeat_at = ? where id = ? and state <> 'ended'`, [atMs, run.id]);
     return { accepted: true };
   }
+  await count(sql, 'writes_fenced');
   const event = { sessionId: run.sessionId, runId, kind: 'write.fenced', actor: `run ${runId}` };
   await note(sql, op, { ...event, data: { write: 'heartbeat', because, current: current.id } }, 'once');
   return { accepted: false, because, current };

@@ -27,6 +27,8 @@ export interface SqlDriver {
    * driver looks for it to learn whether the commit happened, and repeats the work only if it did not.
    */
   write<T>(op: string, work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** Calls soon after anything was written, by whichever process. */
+  watch(listener: () => void): Promise<() => void>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,9 @@
  * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
+import { watch } from 'node:fs';
 import { constants } from 'node:os';
+import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
 import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
@@ -43,6 +45,7 @@ export async function openSqlite(path: string): Promise<SqlDriver> {
     place: path,
     read: (work) => inTurn(() => connection.read(work)),
     write: (_op, work) => inTurn(() => connection.transaction(work)),
+    watch: async (listener) => watchFile(path, listener),
     close: () => inTurn(async () => connection.close()),
   };
 }
@@ -58,6 +61,27 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const result = lastTurn.then(work);
   lastTurn = result.catch(() => {});
   return result;
+}
+
+/** One write changes the log several times within a moment. */
+const SETTLED_MS = 2;
+
+/** What is written goes to the log beside the database, and now and then from there into it. */
+function watchFile(path: string, listener: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(dirname(path), (_event, name) => {
+    if (name !== null && !name.startsWith(basename(path))) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      listener();
+    }, SETTLED_MS);
+  });
+  // Whoever watches looks now and then by himself too: not every file system tells.
+  watcher.on('error', () => {});
+  return () => {
+    clearTimeout(timer);
+    watcher.close();
+  };
 }
 
 class Connection {

@@ -3,6 +3,7 @@ import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Session } from '../lifecycle/session.ts';
+import type { EventRange } from './log.ts';
 
 export interface SessionWithRun {
   readonly session: Session;
@@ -63,6 +64,17 @@ export interface Overview {
   readonly ended: readonly SessionWithRun[];
 }
 
+/** What is counted for ever: starts that were refused because of a live owner, and writes of runs that were over. */
+export type Counter = 'claims_lost' | 'writes_fenced';
+
+export interface Figures {
+  /** How many runs ended how; `live` are those that have not. */
+  readonly runs: Readonly<Record<string, number>>;
+  /** The same of sessions, by their latest run. */
+  readonly sessions: Readonly<Record<string, number>>;
+  readonly counters: Readonly<Record<Counter, number>>;
+}
+
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   readonly place: string;
@@ -89,6 +101,14 @@ export interface Store {
   overview(endedLimit: number): Promise<Overview>;
   runsOf(sessionId: string): Promise<readonly Run[]>;
   eventsOf(sessionId: string): Promise<readonly StoredEvent[]>;
+  /** From a number on, or the latest. Events become visible in the order of their numbers: none appears behind. */
+  events(range: EventRange): Promise<readonly StoredEvent[]>;
+  /** The number of the latest event; 0 when there is none. */
+  lastSeq(): Promise<number>;
+  count(counter: Counter): Promise<void>;
+  figures(): Promise<Figures>;
+  /** Calls soon after anything was written by anybody, perhaps also when nothing was; until the answer is called. */
+  watch(listener: () => void): Promise<() => void>;
   /** False when a run of it is live. */
   removeSession(sessionId: string, actor: string): Promise<boolean>;
   close(): Promise<void>;

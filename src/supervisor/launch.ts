@@ -63,6 +63,14 @@ export type LaunchResult =
 const MAX_ROUNDS = 100;
 
 export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
+  const result = await launchOnce(context, request);
+  const isRefused = result.is === 'refused' || result.is === 'unproven' || result.is === 'unmanaged';
+  // Only counted: that it cannot be changes nothing about the answer.
+  if (isRefused) await context.store.count('claims_lost').catch(() => {});
+  return result;
+}
+
+async function launchOnce(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const order = await checkedRequest(context, request);
   if (order.mode === 'tmux') await (await import('./pane-keeper.ts')).requirePane(context);
   let replaced: EndedRun | null = null;

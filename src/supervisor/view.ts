@@ -35,6 +35,7 @@ export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
     state: run.state,
     mode: run.mode,
     outcome: run.ending?.outcome ?? null,
+    actor: run.actor,
     pid: run.harness?.pid ?? null,
     keeperPid: run.keeper?.pid ?? null,
     host: run.launcher.host,

@@ -10,6 +10,7 @@ import type { Database } from './engine.ts';
 import { describeStoreFence } from './fence.ts';
 import { describeStoreNative } from './native.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
+import { describeStoreLog } from './log.ts';
 import { describeStoreRaces } from './races.ts';
 
 let server: PostgresServer;
@@ -22,6 +23,7 @@ const engine = { name: 'postgres', createDatabase } as const;
 describeStoreContract(engine);
 describeStoreFence(engine);
 describeStoreNative(engine);
+describeStoreLog(engine);
 describeStoreRaces(engine);
 describeGeneratedHistories(engine);
 

@@ -10,12 +10,14 @@ import type { Database } from './engine.ts';
 import { describeStoreFence } from './fence.ts';
 import { describeStoreNative } from './native.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
+import { describeStoreLog } from './log.ts';
 import { describeStoreRaces } from './races.ts';
 
 const engine = { name: 'sqlite', createDatabase } as const;
 describeStoreContract(engine);
 describeStoreFence(engine);
 describeStoreNative(engine);
+describeStoreLog(engine);
 describeStoreRaces(engine);
 describeGeneratedHistories(engine);
 

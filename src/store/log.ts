@@ -1,0 +1,64 @@
+/** Reading the event log from a number on, and what is counted beside it. */
+import { eventOf } from './rows.ts';
+import type { Sql, SqlDriver } from './sql.ts';
+import type { Counter, Figures, StoredEvent } from './store.ts';
+
+const SELECT_EVENT = 'select seq, at, session_id, run_id, kind, actor, data from events';
+
+export interface EventRange {
+  /** Only those with a higher number, the earliest first. */
+  readonly after?: number | undefined;
+  /** Only those with a lower number, the latest so many; told in order all the same. */
+  readonly before?: number | undefined;
+  readonly sessionId?: string | undefined;
+  readonly limit: number;
+}
+
+export function readEvents(driver: SqlDriver, range: EventRange): Promise<readonly StoredEvent[]> {
+  const { after, before, sessionId, limit } = range;
+  const conditions: [text: string, value: string | number][] = [
+    ...(sessionId === undefined ? [] : [['session_id = ?', sessionId] as [string, string]]),
+    ...(after === undefined ? [] : [['seq > ?', after] as [string, number]]),
+    ...(before === undefined ? [] : [['seq < ?', before] as [string, number]]),
+  ];
+  const where = conditions.length === 0 ? '' : ` where ${conditions.map(([text]) => text).join(' and ')}`;
+  const isBackwards = after === undefined;
+  return driver.read(async (sql) => {
+    const rows = await sql.all(`${SELECT_EVENT}${where} order by seq ${isBackwards ? 'desc' : 'asc'} limit ?`, [
+      ...conditions.map(([, value]) => value),
+      limit,
+    ]);
+    const events = rows.map(eventOf);
+    return isBackwards ? events.toReversed() : events;
+  });
+}
+
+export async function lastSeq(driver: SqlDriver): Promise<number> {
+  const [row] = await driver.read((sql) => sql.all('select max(seq) as seq from events'));
+  return Number(row?.['seq'] ?? 0);
+}
+
+/** For what leaves no event of its own, or would leave too many. */
+export async function count(sql: Sql, counter: Counter): Promise<void> {
+  await sql.run(
+    'insert into counters (name, value) values (?, 1) on conflict (name) do update set value = counters.value + 1',
+    [counter],
+  );
+}
+
+export function figures(driver: SqlDriver): Promise<Figures> {
+  return driver.read(async (sql) => {
+    const counts = async (text: string) =>
+      Object.fromEntries((await sql.all(text)).map((row) => [String(row['name']), Number(row['value'])]));
+    return {
+      runs: await counts(
+        `select coalesce(outcome, 'live') as name, count(*) as value from runs group by outcome`,
+      ),
+      sessions: await counts(
+        `select coalesce(r.outcome, 'live') as name, count(*) as value
+         from sessions s join runs r on r.id = s.current_run_id group by r.outcome`,
+      ),
+      counters: { claims_lost: 0, writes_fenced: 0, ...(await counts('select name, value from counters')) },
+    };
+  });
+}

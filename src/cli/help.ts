@@ -18,7 +18,10 @@ export function renderHelp(verbs: readonly Verb[]): string {
 }
 
 export function renderVerbHelp(verb: Verb): string {
-  const words = verb.arguments.map(({ name, many }) => `${name.toUpperCase()}${many === true ? '…' : ''}`);
+  const words = verb.arguments.map(({ name, many, optional }) => {
+    const word = `${name.toUpperCase()}${many === true ? '…' : ''}`;
+    return optional === true ? `[${word}]` : word;
+  });
   const command =
     verb.takesCommand !== true ? [] : verb.name === 'run' ? ['-- COMMAND ARGS…'] : ['[-- COMMAND ARGS…]'];
   const flags = verb.flags.map(({ name, short, value, says }) => {

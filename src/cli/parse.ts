@@ -19,6 +19,8 @@ interface Argument {
   readonly choices?: readonly string[];
   /** One or more. */
   readonly many?: boolean;
+  /** It may be left out; only the last one. */
+  readonly optional?: boolean;
 }
 
 interface Call {
@@ -129,7 +131,7 @@ function readValue(flag: Flag, text: string, verb: Verb): string | number {
 }
 
 function checkArguments(verb: Verb, words: readonly string[]): void {
-  const missing = verb.arguments[words.length];
+  const missing = verb.arguments.filter(({ optional }) => optional !== true)[words.length];
   if (missing !== undefined)
     throw usage(`\`${verb.name}\` needs a ${missing.name}: ${missing.says}`, undefined, verb);
   const last = verb.arguments.at(-1);
@@ -139,7 +141,7 @@ function checkArguments(verb: Verb, words: readonly string[]): void {
   }
   for (const [index, argument] of verb.arguments.entries()) {
     const { name, choices } = argument;
-    const given = argument.many === true ? words.slice(index) : [words[index] ?? ''];
+    const given = argument.many === true ? words.slice(index) : words.slice(index, index + 1);
     const wrong = given.find((word) => choices !== undefined && !choices.includes(word));
     if (choices !== undefined && wrong !== undefined) {
       throw usage(

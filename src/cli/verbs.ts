@@ -23,6 +23,11 @@ function count(text: string): number {
   throw new InvalidValue('it takes a whole number');
 }
 
+function port(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidValue('it takes a port, from 0 to 65535');
+}
+
 const START_FLAGS = [
   { name: 'cwd', value: 'DIR', says: 'the directory to run in' },
   { name: 'detach', short: 'd', says: 'return once it executes; its output goes to a log' },
@@ -238,6 +243,39 @@ export const VERBS: readonly Verb[] = [
     arguments: [],
     flags: [JSON_FLAG],
     execute: async ({ flags }) => (await end()).heartbeat(flags),
+  },
+  {
+    name: 'serve',
+    group: 'The daemon',
+    says: 'an HTTP API and a live page, and what ticks; nothing depends on it',
+    arguments: [
+      {
+        name: 'action',
+        says: 'stop or status; without it, serve',
+        choices: ['stop', 'status'],
+        optional: true,
+      },
+    ],
+    flags: [
+      { name: 'detach', short: 'd', says: 'in the background; returns once it answers' },
+      { name: 'replace', says: 'in the place of the one that is there; runs are not touched' },
+      {
+        name: 'port',
+        value: 'NUMBER',
+        read: port,
+        says: 'of the loopback (default: any, then always the same)',
+      },
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [action], flags }) => (await import('./commands/serve.ts')).serve(action, flags),
+  },
+  {
+    name: 'open',
+    group: 'The daemon',
+    says: 'open the page in the browser, with a link that works once',
+    arguments: [],
+    flags: [{ name: 'print', says: 'only print the link' }, JSON_FLAG],
+    execute: async ({ flags }) => (await import('./commands/serve.ts')).open(flags),
   },
   {
     name: 'doctor',

@@ -13,7 +13,7 @@ export type Status =
   | 'lost'
   | 'unknown';
 
-const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
+export const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
   completed: 'done',
   failed: 'failed',
   never_started: 'failed',

@@ -29,6 +29,7 @@ export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
     all: () => readAll(ask),
     startedWith: (assignment) => findMarked(ask, assignment),
     details: (pid) => detailsOf(ask, pid),
+    memoryOf: (pids) => memoryOf(ask, pids),
     startedAtMs: ({ startTime }) => startedAtMs(startTime),
   };
 }
@@ -102,6 +103,14 @@ function detailsOf(ask: Ask, pid: number): ProcessDetails | null {
     environment: () => Object.fromEntries(environment()),
     openFiles: () => [],
   };
+}
+
+function memoryOf(ask: Ask, pids: readonly number[]): ReadonlyMap<number, number> {
+  const wanted = new Set(pids);
+  if (wanted.size === 0) return new Map();
+  const rows = ask('ps', ['-ax', '-o', 'pid=,rss=']).matchAll(/^\s*(\d+)\s+(\d+)\s*$/gm);
+  const all = Array.from(rows, ([, pid, kilobytes]) => [Number(pid), Number(kilobytes) * 1024] as const);
+  return new Map(all.filter(([pid]) => wanted.has(pid)));
 }
 
 function startedAtMs(startTime: string): number | null {

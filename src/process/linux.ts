@@ -16,6 +16,7 @@ export function createLinuxProcessTable(root = '/proc'): ProcessTable {
     read: (pid) => readProcess(root, pid),
     all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
     details: (pid) => detailsOf(root, pid),
+    memoryOf: (asked) => new Map(asked.flatMap((pid) => memoryOf(root, pid))),
     startedAtMs: ({ startTime }) => startedAtMs(root, startTime),
     startedWith: (assignment) => pids(root).filter((pid) => hasInEnvironment(root, pid, assignment)),
   };
@@ -128,6 +129,16 @@ function openFilesOf(place: string): string[] {
 }
 
 /** Start times are counted in hundredths of a second since boot, whatever the kernel's own clock rate. */
+/** What is not shared with a file: that is the same memory for all who have it, and would be counted again and again. */
+function memoryOf(root: string, pid: number): [pid: number, bytes: number][] {
+  try {
+    const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`${root}/${pid}/status`, 'latin1'))?.[1];
+    return kilobytes === undefined ? [] : [[pid, Number(kilobytes) * 1024]];
+  } catch {
+    return []; // Gone, or not to be looked at.
+  }
+}
+
 function startedAtMs(root: string, startTime: string): number | null {
   const boot = /^btime (\d+)$/m.exec(readFileSync(`${root}/stat`, 'latin1'))?.[1];
   return boot === undefined ? null : Number(boot) * 1000 + Number(startTime) * 10;

@@ -44,6 +44,8 @@ export interface ProcessTable {
   startedWith(assignment: string): readonly number[];
   /** Null when it is gone, or not to be looked at by this user. */
   details(pid: number): ProcessDetails | null;
+  /** What each holds in memory for itself alone, in bytes; those of which that cannot be told are missing. */
+  memoryOf(pids: readonly number[]): ReadonlyMap<number, number>;
   /** When a process started, by the wall clock as it is now; null where that cannot be told. */
   startedAtMs(fact: ProcessFact): number | null;
 }

@@ -30,6 +30,12 @@ interface Pane {
   readonly bracketedPaste: 'on' | 'off' | 'unknown';
 }
 
+export interface Picture {
+  readonly screen: string;
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export interface StartedPane {
   readonly pid: number;
   /** What tmux tells programs of its panes. Of these only TERM is in the pane's own environment. */
@@ -61,6 +67,8 @@ export interface Tmux {
   pane(name: string): Promise<TmuxAnswer<Pane>>;
   /** The screen as text, with up to so many lines of what has scrolled off it. */
   capture(name: string, historyLines: number): Promise<TmuxAnswer<string>>;
+  /** The screen with the escape sequences of its colours, and how large it is, at one moment. */
+  picture(name: string): Promise<TmuxAnswer<Picture>>;
   /** As one piece, or not at all. Answered when it is on its way to the program, not when that has read it. */
   paste(name: string, text: string): Promise<TmuxAnswer<true>>;
   press(name: string, key: Key): Promise<TmuxAnswer<true>>;
@@ -102,6 +110,7 @@ export function openTmux(socket: string, limitMs = LIMIT_MS): Tmux {
     pane: async (name) => parsed(await ask(...paneQuestion(name)), parsePane),
     capture: async (name, historyLines) =>
       ask('capture-pane', '-p', '-t', paneTarget(name), '-S', `-${Math.max(0, Math.trunc(historyLines))}`),
+    picture: async (name) => parsed(await ask(...pictureQuestion(name)), parsePicture),
     paste: (name, text) => paste(client, name, text),
     press: async (name, key) =>
       done(await ask(...leaveMode(name), ';', 'send-keys', '-t', paneTarget(name), key)),
@@ -210,6 +219,17 @@ function parsePane(text: string): Pane | null {
     attachedClients: Number(attached),
     bracketedPaste: bracketed === '' ? 'unknown' : bracketed === '1' ? 'on' : 'off',
   };
+}
+
+/** The size in a line of its own, then the screen. */
+function pictureQuestion(name: string): string[] {
+  const size = ['list-panes', '-t', `${sessionTarget(name)}:0`, '-F', '#{pane_width},#{pane_height}'];
+  return [...size, ';', 'capture-pane', '-e', '-p', '-t', paneTarget(name)];
+}
+
+function parsePicture(text: string): Picture | null {
+  const [, columns, rows, screen = ''] = /^(\d+),(\d+)\n(.*)$/s.exec(text) ?? [];
+  return columns === undefined ? null : { screen, columns: Number(columns), rows: Number(rows) };
 }
 
 function parseServer(text: string): { pid: number } | null {

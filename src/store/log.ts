@@ -24,10 +24,10 @@ export function readEvents(driver: SqlDriver, range: EventRange): Promise<readon
   const where = conditions.length === 0 ? '' : ` where ${conditions.map(([text]) => text).join(' and ')}`;
   const isBackwards = after === undefined;
   return driver.read(async (sql) => {
-    const rows = await sql.all(`${SELECT_EVENT}${where} order by seq ${isBackwards ? 'desc' : 'asc'} limit ?`, [
-      ...conditions.map(([, value]) => value),
-      limit,
-    ]);
+    const rows = await sql.all(
+      `${SELECT_EVENT}${where} order by seq ${isBackwards ? 'desc' : 'asc'} limit ?`,
+      [...conditions.map(([, value]) => value), limit],
+    );
     const events = rows.map(eventOf);
     return isBackwards ? events.toReversed() : events;
   });

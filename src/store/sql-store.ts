@@ -44,6 +44,10 @@ export function createStore(driver: SqlDriver): Store {
     claim: (request) => inTransaction(driver, (sql, op) => claim(sql, op, request)),
     step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
     heartbeat: (runId, token) => inTransaction(driver, (sql, op) => heartbeat(sql, op, runId, token)),
+    heldBy: async (runId, token) => {
+      const run = await driver.read((sql) => readRun(sql, runId));
+      return run !== null && isTokenOf(run, token) ? run : null;
+    },
     observe: (runId, fact, source) =>
       inTransaction(driver, (sql, op) =>
         observe(
@@ -62,6 +66,15 @@ export function createStore(driver: SqlDriver): Store {
     run: (runId) => driver.read((sql) => readRun(sql, runId)),
     sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,
     find: (reference) => driver.read((sql) => find(sql, reference)),
+    sessionsOf: async (ids) => {
+      if (ids.length === 0) return [];
+      // Of few different lengths, for each length is a statement of its own, which is kept.
+      const slots = Array.from(
+        { length: 2 ** Math.ceil(Math.log2(ids.length)) },
+        (_, slot) => ids[slot] ?? '',
+      );
+      return sessions(driver, `where s.id in (${slots.map(() => '?').join(', ')})`, slots);
+    },
     live: () => sessions(driver, `where r.state <> 'ended' order by r.claimed_at, r.id`),
     overview: (limit) => overview(driver, limit),
     runsOf: (sessionId) =>
@@ -273,11 +286,14 @@ async function heartbeat(sql: Sql, op: string, runId: string, token: string): Pr
 }
 
 function refuseWrite(run: Run, current: Run, token: string): string | null {
-  if (!timingSafeEqual(Buffer.from(hashToken(token)), Buffer.from(run.tokenHash)))
-    return 'the token is not its own';
+  if (!isTokenOf(run, token)) return 'the token is not its own';
   if (run.state === 'ended') return `it has ended (${run.ending.outcome})`;
   if (run.id !== current.id) return 'another run owns the session';
   return null;
+}
+
+function isTokenOf({ tokenHash }: Run, token: string): boolean {
+  return timingSafeEqual(Buffer.from(hashToken(token)), Buffer.from(tokenHash));
 }
 
 async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'always'): Promise<void> {

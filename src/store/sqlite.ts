@@ -3,13 +3,13 @@
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
 import { watch } from 'node:fs';
-import { constants } from 'node:os';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
 import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
 import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 import { DatabaseSync } from './sqlite-binding.ts';
+import { RESULT, resultOf } from './sqlite-result.ts';
 
 /** How long one attempt waits inside SQLite for another writer. A claim takes well under a millisecond. */
 const BUSY_WAIT_MS = 5_000;
@@ -19,16 +19,6 @@ const BUSY_ATTEMPTS = 6;
 const SWITCH_PAUSE_MS = 10;
 /** "Reev" in ASCII, in the file's header: a database of another program is never migrated. */
 const APPLICATION_ID = 0x52656576;
-
-const RESULT = {
-  busy: 5,
-  readonly: 8,
-  ioError: 10,
-  corrupt: 11,
-  full: 13,
-  cantOpen: 14,
-  notADatabase: 26,
-} as const;
 
 type Statement = StatementSyncInstance;
 
@@ -267,25 +257,4 @@ class Connection {
         return error;
     }
   }
-}
-
-/** SQLite's own words, for the errors to which the driver gives no code: those of a statement that reads all rows. */
-const RESULT_OF_MESSAGE: Readonly<Record<string, number>> = {
-  'database is locked': RESULT.busy,
-  'attempt to write a readonly database': RESULT.readonly,
-  'disk I/O error': RESULT.ioError,
-  'database disk image is malformed': RESULT.corrupt,
-  'database or disk is full': RESULT.full,
-  'unable to open database file': RESULT.cantOpen,
-  'file is not a database': RESULT.notADatabase,
-};
-
-/** SQLite calls it an I/O error when it is not the database that finds no room, but the index of its log. */
-const NO_ROOM: ReadonlySet<unknown> = new Set([constants.errno.ENOSPC, constants.errno.EDQUOT]);
-
-/** SQLite's primary result code; extended codes carry it in their low byte. */
-function resultOf(error: unknown): number | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if ('systemErrno' in error && NO_ROOM.has(error.systemErrno)) return RESULT.full;
-  return 'errcode' in error ? Number(error.errcode) & 0xff : RESULT_OF_MESSAGE[error.message];
 }

@@ -83,6 +83,8 @@ export interface Store {
   step(runId: string, step: Step): Promise<StepResult>;
   /** Accepts a write of the run that holds the token, only while it is its session's current, living run. */
   heartbeat(runId: string, token: string): Promise<FenceResult>;
+  /** The run, if this is its token, whether it is over or not. */
+  heldBy(runId: string, token: string): Promise<Run | null>;
   /**
    * Takes what a harness said of itself, decided by `takeFact` on the run as it is now. `source` names the message: the
    * same one is taken once.
@@ -96,6 +98,8 @@ export interface Store {
   sessionByName(name: string): Promise<SessionWithRun | null>;
   /** By name, or else by session, run or native id, or else by a prefix of one; at most a handful of matches. */
   find(reference: string): Promise<Found>;
+  /** Those of these ids that there are. */
+  sessionsOf(ids: readonly string[]): Promise<readonly SessionWithRun[]>;
   live(): Promise<readonly SessionWithRun[]>;
   /** At one instant: all live sessions, and so many of those that ended, the latest first. */
   overview(endedLimit: number): Promise<Overview>;

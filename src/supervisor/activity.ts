@@ -57,19 +57,23 @@ async function lookAtPane(
   const shown = glance === null ? null : adapter.readPane(glance.title, glance.screen);
   if (shown === null || shown.is === reported?.is) return null;
   const activity: Activity = { ...shown, sinceMs: Date.now() };
-  if (run.native === null) return { run, activity };
-  const { is, evidence, waitingFor } = shown;
+  return { run: await putOnRecord(context, run, activity), activity };
+}
+
+/** On record, so that since when it is so is told by the next look too, and those who follow the log hear of it. */
+export async function putOnRecord(context: Context, run: Run, activity: Activity): Promise<Run> {
+  if (run.native === null) return run;
+  const { is, evidence, waitingFor, sinceMs } = activity;
   const kind =
     is === 'needs-input'
       ? ({ kind: 'input.needed', waitingFor: waitingFor ?? 'an answer' } as const)
       : ({ kind: FACT_OF[is] } as const);
-  // On record, so that since when it is so is told by the next look too.
   const result = await context.store.observe(
     run.id,
-    { ...kind, nativeId: run.native.id, atMs: activity.sinceMs, evidence, isFromHarness: true },
-    `screen ${is} ${activity.sinceMs}`,
+    { ...kind, nativeId: run.native.id, atMs: sinceMs, evidence, isFromHarness: true },
+    `seen ${is} ${sinceMs}`,
   );
-  return { run: result.is === 'accepted' ? result.run : run, activity };
+  return result.is === 'accepted' ? result.run : run;
 }
 
 /** The session was read before what its harness reported was taken in. */

@@ -1,5 +1,6 @@
 import type { RunView, SessionView } from '../api/session-view.ts';
 import { lookAt } from './activity.ts';
+import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { reconcileAll, reconcileRun } from './reconcile.ts';
 import { takeLateReports, takeReports } from './reports.ts';
@@ -15,6 +16,26 @@ export type Range = 'live' | 'recent' | 'all';
 export async function list(context: Context, range: Range): Promise<readonly SessionView[]> {
   const limit = { live: 0, recent: RECENT_SESSIONS, all: Number.MAX_SAFE_INTEGER }[range];
   const { live, ended } = await context.store.overview(limit);
+  const views = await lookAtAll(context, live);
+  return [
+    ...views.filter(({ run }) => run.state !== 'ended'),
+    // Ended by this very look: the latest of all.
+    ...(range === 'live' ? [] : views.filter(({ run }) => run.state === 'ended')),
+    ...ended.map(viewEnded),
+  ];
+}
+
+/** Those of these ids that there are; a daemon that knows what has changed asks for that alone. */
+export async function listOf(context: Context, ids: readonly string[]): Promise<readonly SessionView[]> {
+  const found = await context.store.sessionsOf(ids);
+  const live = await lookAtAll(
+    context,
+    found.filter(({ run }) => run.state !== 'ended'),
+  );
+  return [...live, ...found.filter(({ run }) => run.state === 'ended').map(viewEnded)];
+}
+
+async function lookAtAll(context: Context, live: readonly SessionWithRun[]): Promise<readonly SessionView[]> {
   await takeLateReports(context);
   const seen = await reconcileAll(context, live);
   const looks = await Promise.all(
@@ -23,15 +44,13 @@ export async function list(context: Context, range: Range): Promise<readonly Ses
       return reconciled === undefined ? null : lookAt(context, session, reconciled);
     }),
   );
-  const views = looks.flatMap((look) =>
+  return looks.flatMap((look) =>
     look === null ? [] : [viewSession(look.session, look.seen, look.activity)],
   );
-  return [
-    ...views.filter(({ run }) => run.state !== 'ended'),
-    // Ended by this very look: the latest of all.
-    ...(range === 'live' ? [] : views.filter(({ run }) => run.state === 'ended')),
-    ...ended.map(({ session, run }) => viewSession(session, { run, liveness: 'dead', because: null })),
-  ];
+}
+
+function viewEnded({ session, run }: SessionWithRun): SessionView {
+  return viewSession(session, { run, liveness: 'dead', because: null });
 }
 
 export interface SessionDetail extends SessionView {

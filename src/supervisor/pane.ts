@@ -1,5 +1,6 @@
 /** What is seen and typed in the pane of a run in tmux. tmux that does not answer is unknown; it never means an end. */
 import { ReeveError } from '../api/errors.ts';
+import type { ScreenView } from '../api/http-views.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import type { TmuxAnswer } from '../runtime/tmux.ts';
 import type { Context } from './context.ts';
@@ -39,6 +40,12 @@ export async function paneOf(context: Context, reference: string): Promise<LiveP
 export async function screen(context: Context, reference: string, historyLines = 0): Promise<string> {
   const { sessionName, run } = await paneOf(context, reference);
   return answered(await tmuxOf(context).capture(run.id, historyLines), sessionName);
+}
+
+/** The screen as its terminal shows it, colours and all. */
+export async function picture(context: Context, reference: string): Promise<ScreenView> {
+  const { sessionName, run } = await paneOf(context, reference);
+  return { run: run.id, ...answered(await tmuxOf(context).picture(run.id), sessionName) };
 }
 
 /** The command that joins the session, to be spawned with exactly this environment. */

@@ -44,11 +44,16 @@ export interface Reeve {
   readonly screen: Bound<typeof screen>;
   readonly attachCommand: Bound<typeof attachCommand>;
   readonly send: Bound<typeof send>;
+  /** Calls soon after anything was written, by this process or another, until the answer is called. */
+  watch(listener: () => void): Promise<() => void>;
   close(): Promise<void>;
 }
 
 export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
-  const context = await openContext(options);
+  return reeveOf(await openContext(options));
+}
+
+export function reeveOf(context: Context): Reeve {
   return {
     launch: (request) => launch(context, request),
     resume: async (reference, request) => (await import('./resume.ts')).resume(context, reference, request),
@@ -70,6 +75,7 @@ export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
     screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),
     attachCommand: async (reference) => (await pane()).attachCommand(context, reference),
     send: async (reference, request) => (await import('./send.ts')).send(context, reference, request),
+    watch: (listener) => context.store.watch(listener),
     close: () => context.store.close(),
   };
 }

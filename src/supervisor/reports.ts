@@ -126,7 +126,8 @@ function factOf(context: Context, run: Run, message: Message, { fact, nativeId }
   };
 }
 
-function spoolOf(context: Context, runId: string): string {
+/** Where a run's harness leaves its reports. */
+export function spoolOf(context: Context, runId: string): string {
   return join(runDirectory(context, runId), 'hooks');
 }
 

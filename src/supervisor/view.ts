@@ -1,5 +1,6 @@
 import type { RunView, SessionView } from '../api/session-view.ts';
-import { deriveStatus } from '../lifecycle/status.ts';
+import { deriveStatus, STATUS_OF_OUTCOME } from '../lifecycle/status.ts';
+import type { Status } from '../lifecycle/status.ts';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -48,6 +49,11 @@ export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
     containment: run.containment?.by ?? null,
     logPath: run.logPath,
   };
+}
+
+/** Of an outcome as it is on record; one of a newer Reeve is not known here. */
+export function statusOfOutcome(outcome: string): Status {
+  return (STATUS_OF_OUTCOME as Readonly<Record<string, Status>>)[outcome] ?? 'unknown';
 }
 
 function isoTime(atMs: number): string {

@@ -31,6 +31,7 @@ export function fakeTable(
     all: () => facts,
     startedWith: (assignment) => marked[assignment] ?? [],
     details: () => null,
+    memoryOf: () => new Map(),
     startedAtMs: () => null,
   };
 }

@@ -13,7 +13,7 @@ import { joinPane } from '../pane.ts';
 import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
-import { age, clock } from '../render/time.ts';
+import { age, clock } from '../../api/time-words.ts';
 import { wrapped } from '../render/wrap.ts';
 
 const UNLIMITED_WIDTH = 10_000;

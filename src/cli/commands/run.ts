@@ -1,6 +1,5 @@
 /** `run` and `resume`: the same start, of a given command or of the session's own. */
 import { constants } from 'node:os';
-import { ReeveError } from '../../api/errors.ts';
 import type { HarnessName } from '../../supervisor/reeve.ts';
 import type { EndedRun } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
@@ -10,8 +9,8 @@ import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
 import { print, say } from '../output.ts';
-import { insideError, liveOwnerError, ownerDetails, unmanagedError, unprovenError } from '../render/owner.ts';
-import { clock } from '../render/time.ts';
+import { accepted, ownerDetails } from '../../supervisor/owner-words.ts';
+import { clock } from '../../api/time-words.ts';
 
 export interface StartOptions {
   readonly session?: string;
@@ -74,26 +73,13 @@ async function conclude(
   options: StartOptions,
   signals: HeldSignals | null,
 ): Promise<number> {
-  const nowMs = Date.now();
-  switch (result.is) {
-    case 'refused':
-      throw result.code === 'live_owner' ? liveOwnerError(result, nowMs) : insideError(result);
-    case 'unproven':
-      throw unprovenError(result, result.because, nowMs);
-    case 'unmanaged':
-      throw unmanagedError(result, nowMs);
-    case 'attached':
-      return attachTo(reeve, result.session.name, options, ownerDetails(result));
-    case 'never_started':
-      sayReplaced(result.replaced);
-      throw neverStarted(result.session.name, result.run.ending?.reason ?? 'no reason is known');
-    case 'started':
-      sayReplaced(result.replaced);
-      if (signals !== null) return foreground(reeve, result, options, signals);
-      return options.tmux === true && options.detach !== true && options.json !== true
-        ? inPane(reeve, result)
-        : detached(reeve, result, options);
-  }
+  if (result.is === 'started' || result.is === 'never_started') sayReplaced(result.replaced);
+  const started = accepted(result, Date.now());
+  if (started.is === 'attached') return attachTo(reeve, started.session.name, options, ownerDetails(started));
+  if (signals !== null) return foreground(reeve, started, options, signals);
+  return options.tmux === true && options.detach !== true && options.json !== true
+    ? inPane(reeve, started)
+    : detached(reeve, started, options);
 }
 
 async function detached(reeve: Reeve, result: StartedResult, options: StartOptions): Promise<number> {
@@ -165,13 +151,6 @@ function sayReplaced(replaced: EndedRun | null): void {
 
 function pidOf(pid: number | undefined): string {
   return pid === undefined ? '' : ` (pid ${pid})`;
-}
-
-function neverStarted(name: string, reason: string): ReeveError {
-  return new ReeveError('never_started', `${name} did not start: ${reason}.`, {
-    hint: 'Check the command and its directory.',
-    details: { session: name, outcome: 'never_started' },
-  });
 }
 
 const FORWARDED = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;

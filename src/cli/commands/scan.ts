@@ -5,7 +5,7 @@ import type { Leftover, Scan, ScannedHarness } from '../../supervisor/scan.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, green, red, yellow } from '../render/style.ts';
-import { age } from '../render/time.ts';
+import { age } from '../../api/time-words.ts';
 
 export async function scan(options: OutputOptions): Promise<number> {
   const reeve = await openReeve();

@@ -1,7 +1,7 @@
 import { bold, cyan, dim, gray, green, magenta, red, yellow } from './style.ts';
 import type { SessionView } from '../../api/session-view.ts';
 import type { Status } from '../../lifecycle/status.ts';
-import { age } from './time.ts';
+import { age } from '../../api/time-words.ts';
 
 const MARKS: Readonly<Record<Status, readonly [mark: string, colour: (text: string) => string]>> = {
   working: ['●', green],

@@ -1,6 +1,33 @@
-import { ReeveError } from '../../api/errors.ts';
-import type { LaunchResult, Owner } from '../../supervisor/launch.ts';
-import { age, clock } from './time.ts';
+import { ReeveError } from '../api/errors.ts';
+import type { LaunchResult, Owner } from './launch.ts';
+import { age, clock } from '../api/time-words.ts';
+
+/** A start that goes on; what stands in its way is thrown. */
+export function accepted(
+  result: LaunchResult,
+  nowMs: number,
+): Extract<LaunchResult, { is: 'started' | 'attached' }> {
+  switch (result.is) {
+    case 'refused':
+      throw result.code === 'live_owner' ? liveOwnerError(result, nowMs) : insideError(result);
+    case 'unproven':
+      throw unprovenError(result, result.because, nowMs);
+    case 'unmanaged':
+      throw unmanagedError(result, nowMs);
+    case 'never_started':
+      throw neverStarted(result.session.name, result.run.ending?.reason ?? 'no reason is known');
+    case 'attached':
+    case 'started':
+      return result;
+  }
+}
+
+function neverStarted(name: string, reason: string): ReeveError {
+  return new ReeveError('never_started', `${name} did not start: ${reason}.`, {
+    hint: 'Check the command and its directory.',
+    details: { session: name, outcome: 'never_started' },
+  });
+}
 
 /** Who owns a session, so that a person can decide: run, process, host, since when. */
 function describeOwner({ run }: Owner, nowMs: number): string {
@@ -25,7 +52,7 @@ export function ownerDetails({ session, run }: Owner): Readonly<Record<string, u
   };
 }
 
-export function liveOwnerError(owner: Owner, nowMs: number): ReeveError {
+function liveOwnerError(owner: Owner, nowMs: number): ReeveError {
   const name = owner.session.name;
   return new ReeveError('live_owner', `${name} already has a live owner: ${describeOwner(owner, nowMs)}.`, {
     hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}    Take over: add --on-live retire`,
@@ -33,7 +60,7 @@ export function liveOwnerError(owner: Owner, nowMs: number): ReeveError {
   });
 }
 
-export function insideError(owner: Owner): ReeveError {
+function insideError(owner: Owner): ReeveError {
   return new ReeveError(
     'inside_own_run',
     `This command runs inside ${owner.run.id}, the run it would have to end.`,
@@ -44,7 +71,7 @@ export function insideError(owner: Owner): ReeveError {
   );
 }
 
-export function unprovenError(owner: Owner, because: string, nowMs: number): ReeveError {
+function unprovenError(owner: Owner, because: string, nowMs: number): ReeveError {
   const { name } = owner.session;
   return new ReeveError(
     'unproven',
@@ -57,7 +84,7 @@ export function unprovenError(owner: Owner, because: string, nowMs: number): Ree
 }
 
 /** An owner that Reeve did not start: process, command, since when. */
-export function unmanagedError(
+function unmanagedError(
   { owner, because }: Extract<LaunchResult, { is: 'unmanaged' }>,
   nowMs: number,
 ): ReeveError {

@@ -1,0 +1,99 @@
+/** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
+import type { RunView, SessionView } from './session-view.ts';
+
+/** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
+export interface SessionRow extends SessionView {
+  /** The branch checked out in its directory; null where that is no repository, or a commit is checked out. */
+  readonly branch: string | null;
+  /** What its whole tree holds in memory; null when it is not live, or cannot be told. */
+  readonly memoryBytes: number | null;
+}
+
+export interface OverviewView {
+  readonly sessions: readonly SessionRow[];
+  /** How many ended sessions there are beyond these. */
+  readonly earlier: number;
+  /** The number of the last event that this includes: events after it say what has changed since. */
+  readonly seq: number;
+}
+
+/** Everything about one session. */
+export interface SessionDetailView extends SessionRow {
+  /** Every run of it, the latest last. */
+  readonly runs: readonly RunView[];
+  /** Why nothing could be proven about the current run, when nothing could. */
+  readonly doubt: string | null;
+}
+
+/** A process that would end with its run. */
+export interface MemberView {
+  readonly pid: number;
+  readonly name: string;
+  readonly memoryBytes: number | null;
+}
+
+export interface TreeView {
+  readonly run: string;
+  readonly processes: readonly MemberView[];
+}
+
+export interface EventView {
+  readonly seq: number;
+  readonly at: string;
+  readonly sessionId: string;
+  /** Null once the session is forgotten. */
+  readonly session: string | null;
+  readonly run: string | null;
+  readonly kind: string;
+  readonly actor: string;
+  /** The event as a sentence, as `why` tells it. */
+  readonly text: string;
+}
+
+export interface EventsView {
+  readonly events: readonly EventView[];
+  /** Ask with `after` set to this for more; null when these were the last. */
+  readonly next: number | null;
+}
+
+export interface WhyView {
+  readonly session: string;
+  readonly sentences: readonly { readonly at: string; readonly run: string | null; readonly text: string }[];
+  readonly doubt: string | null;
+}
+
+export interface LogView {
+  readonly run: string;
+  readonly logPath: string | null;
+  /** The end of the log, or all of it. */
+  readonly text: string;
+  /** Whether earlier output was left out. */
+  readonly isCut: boolean;
+}
+
+/** A run in tmux as its terminal shows it, with the escape sequences of its colours. */
+export interface ScreenView {
+  readonly run: string;
+  readonly screen: string;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface DaemonView {
+  readonly version: string;
+  readonly pid: number;
+  readonly host: string;
+  readonly user: string;
+  readonly home: string;
+  readonly store: string;
+  readonly startedAt: string;
+}
+
+export interface ErrorView {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly hint?: string | undefined;
+    readonly details: Readonly<Record<string, unknown>>;
+  };
+}

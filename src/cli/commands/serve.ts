@@ -1,0 +1,210 @@
+/** `serve`: the daemon in this terminal, in the background, ended, or looked at; and `open`, its page. */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../../api/errors.ts';
+import { age } from '../../api/time-words.ts';
+import { openContext } from '../../supervisor/context.ts';
+import type { Context } from '../../supervisor/context.ts';
+import { askDaemon } from '../../supervisor/daemon-client.ts';
+import { daemonPlace, findDaemon, prepareDaemonPlace, stopDaemon } from '../../supervisor/daemon-place.ts';
+import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
+import { print, say } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+
+export interface ServeOptions extends OutputOptions {
+  readonly detach?: boolean;
+  readonly replace?: boolean;
+  readonly port?: number;
+}
+
+/** Node and the store are there within a second; a machine that is very busy takes its time. */
+const START_LIMIT_MS = 30_000;
+const POLL_MS = 25;
+/** A log that is longer is put aside when a daemon starts; the one before that is gone. */
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
+
+export async function serve(action: string | undefined, options: ServeOptions): Promise<number> {
+  const context = await openContext();
+  try {
+    if (action === 'status') return await status(context, options);
+    if (action === 'stop') return await stop(context, options);
+    refuseInside(context);
+    if (options.replace === true) await stopDaemon(context);
+    if (options.detach === true) return await inBackground(context, options);
+  } finally {
+    await context.store.close();
+  }
+  return here(options);
+}
+
+/** In a run it would end with that. */
+function refuseInside({ environment }: Context): void {
+  const run = environment['REEVE_RUN'] ?? '';
+  if (run === '') return;
+  throw new ReeveError(
+    'inside_own_run',
+    `This is inside run ${run}, with whose end the daemon would end too.`,
+    {
+      hint: 'Start it from a terminal outside.',
+    },
+  );
+}
+
+async function here(options: ServeOptions): Promise<number> {
+  const { serve: daemon } = await import('../../daemon/serve.ts');
+  const leave = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => leave.abort());
+  await daemon({
+    port: options.port,
+    signal: leave.signal,
+    log: (text) => process.stderr.write(`${new Date().toISOString()} ${text}\n`),
+    ready: (record) => print(options, viewOf(record), `reeve serves (pid ${process.pid}). ${WAYS}`),
+  });
+  return 0;
+}
+
+const WAYS = 'Page: reeve open    End: reeve serve stop';
+
+async function inBackground(context: Context, options: ServeOptions): Promise<number> {
+  const record = await startDaemon(context, options.port);
+  print(options, viewOf(record), `reeve serves in the background (pid ${record.process.pid}). ${WAYS}`);
+  return 0;
+}
+
+/** Answers once the daemon does. */
+async function startDaemon(context: Context, port: number | undefined): Promise<DaemonRecord> {
+  const { log } = daemonPlace(context.home);
+  const before = beginLog(context, log);
+  const file = openSync(log, 'a', 0o600);
+  const args = [process.argv[1] ?? '', 'serve', ...(port === undefined ? [] : ['--port', String(port)])];
+  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', file, file], cwd: '/' });
+  closeSync(file);
+  const exited = new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+  const over = new AbortController();
+  const answer = await Promise.race([answering(context, child.pid ?? 0, over.signal), exited]);
+  over.abort();
+  child.unref();
+  if (typeof answer !== 'number') return answer;
+  const said = readFileSync(log, 'utf8').slice(before).trim();
+  const other = findDaemon(context);
+  if (answer === 4 && other.is === 'running') throw runningError(other.record);
+  throw new ReeveError(
+    'failed',
+    `The daemon did not start: ${said.split('\n')[0] || `it exited with ${answer}`}`,
+    {
+      hint: `Its log: ${log}`,
+    },
+  );
+}
+
+function beginLog({ home }: Context, log: string): number {
+  prepareDaemonPlace(home);
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= MAX_LOG_BYTES) return size;
+  renameSync(log, `${log}.1`);
+  return 0;
+}
+
+async function answering(context: Context, pid: number, signal: AbortSignal): Promise<DaemonRecord> {
+  for (let waitedMs = 0; waitedMs < START_LIMIT_MS && !signal.aborted; waitedMs += POLL_MS) {
+    const seen = findDaemon(context);
+    if (seen.is === 'running' && seen.record.process.pid === pid) {
+      const isThere = await askDaemon(context, 'GET', '/healthz').then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return seen.record;
+    }
+    await sleep(POLL_MS);
+  }
+  throw new ReeveError(
+    'unproven',
+    `The daemon (pid ${pid}) has not answered within ${START_LIMIT_MS / 1000} s.`,
+    {
+      hint: `Its log: ${daemonPlace(context.home).log}`,
+    },
+  );
+}
+
+function runningError(record: DaemonRecord): ReeveError {
+  const { pid, version, since } = viewOf(record);
+  return new ReeveError(
+    'daemon_running',
+    `A daemon serves this state directory already: pid ${pid}, version ${version}, since ${since}.`,
+    { hint: 'Look: reeve serve status    Put this one in its place: add --replace', details: viewOf(record) },
+  );
+}
+
+async function stop(context: Context, options: ServeOptions): Promise<number> {
+  const record = await stopDaemon(context);
+  const text =
+    record === null
+      ? 'No daemon was running.'
+      : `The daemon (pid ${record.process.pid}) is gone; the runs go on.`;
+  print(options, { wasRunning: record !== null }, text);
+  return 0;
+}
+
+async function status(context: Context, options: ServeOptions): Promise<number> {
+  const record = requireDaemon(context);
+  const health = await askDaemon(context, 'GET', '/healthz');
+  const { parts = {} } = health as { parts?: Record<string, { is: string; says: string }> };
+  const lines = Object.entries(parts).map(
+    ([name, { is, says }]) => `  ${name.padEnd(14)} ${is.padEnd(10)} ${says}`,
+  );
+  const { pid, version, since, url } = viewOf(record);
+  const head = `pid ${pid}, version ${version}, for ${age(Date.parse(since), Date.now())}, at ${url}`;
+  print(options, { ...viewOf(record), parts }, [head, ...lines].join('\n'));
+  return 0;
+}
+
+function requireDaemon(context: Context): DaemonRecord {
+  const seen = findDaemon(context);
+  if (seen.is === 'running') return seen.record;
+  throw new ReeveError('no_daemon', 'No daemon serves this state directory.', {
+    hint: 'Start one: reeve serve --detach',
+  });
+}
+
+function viewOf({ process: { pid }, version, startedAtMs, port }: DaemonRecord) {
+  return { pid, version, since: new Date(startedAtMs).toISOString(), url: `http://127.0.0.1:${port}` };
+}
+
+/** The page, with a link that works once; the daemon is started if there is none. */
+export async function open(options: OutputOptions & { print?: boolean }): Promise<number> {
+  const context = await openContext();
+  try {
+    if (findDaemon(context).is === 'none') {
+      refuseInside(context);
+      const { process: started } = await startDaemon(context, undefined);
+      say(`started the daemon (pid ${started.pid}).`);
+    }
+    const { url } = (await askDaemon(context, 'POST', '/v1/link', {})) as { url: string };
+    const program = options.print === true || options.json === true ? null : opener();
+    const isOpened = program !== null && (await opens(program, url));
+    print(options, { url, isOpened }, isOpened ? 'The page was opened in the browser.' : url);
+    return 0;
+  } finally {
+    await context.store.close();
+  }
+}
+
+/** Over ssh, and on a machine without a desktop, there is nobody to show it to. */
+function opener(): string | null {
+  if (process.platform === 'darwin') return 'open';
+  return process.env['DISPLAY'] === undefined && process.env['WAYLAND_DISPLAY'] === undefined
+    ? null
+    : 'xdg-open';
+}
+
+function opens(program: string, url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(program, [url], { stdio: 'ignore', detached: true });
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}

@@ -1,0 +1,205 @@
+/** The operations that change something, named as the verbs of the command line that do the same. */
+import { z } from '@hono/zod-openapi';
+import { ReeveError } from '../../api/errors.ts';
+import { actedSchema } from '../../api/schemas.ts';
+import { joinCommand } from '../../supervisor/join-command.ts';
+import { accepted } from '../../supervisor/owner-words.ts';
+import type { LaunchResult } from '../../supervisor/launch.ts';
+import { SESSION } from './looking.ts';
+import { addOperation } from './operation.ts';
+import type { App } from './operation.ts';
+import type { Parts } from './parts.ts';
+
+const MAX_GRACE_SECONDS = 86_400;
+const grace = z.number().min(0).max(MAX_GRACE_SECONDS).optional();
+const graceMs = (seconds: number | undefined) => (seconds === undefined ? {} : { graceMs: seconds * 1000 });
+
+const HARNESSES = ['claude', 'codex', 'gemini', 'opencode', 'code', 'command'] as const;
+const start = {
+  cwd: z.string().max(4096).optional().openapi({ description: 'An absolute directory.' }),
+  tmux: z.boolean().default(false).openapi({ description: 'In a tmux pane of its own; otherwise detached.' }),
+  onLive: z.enum(['refuse', 'attach', 'retire']).default('refuse'),
+  unmanaged: z.boolean().default(false),
+  harness: z.enum(HARNESSES).optional(),
+  graceSeconds: grace,
+};
+const argv = z
+  .array(z.string().max(128 * 1024))
+  .min(1)
+  .max(1000);
+
+export function addActing(app: App, parts: Parts): void {
+  addStarting(app, parts);
+  addEnding(app, parts);
+  addTalking(app, parts);
+}
+
+function addStarting(app: App, { reeve }: Parts): void {
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/run',
+    name: 'run',
+    group: 'Starting',
+    says: 'Start a command as a session’s owner, detached or in tmux.',
+    body: z.object({ argv, session: z.string().max(300).optional(), ...start }).strict(),
+    answer: actedSchema,
+    does: async ({ body }) => {
+      if (body.cwd === undefined) throw needsDirectory();
+      const { argv: words, session, ...rest } = body;
+      return concluded(reeve, await reeve.launch({ argv: words, session, ...startOf(rest) }));
+    },
+  });
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/sessions/{session}/resume',
+    name: 'resume',
+    group: 'Starting',
+    says: 'Go on with a session, or with a conversation that a harness has on file.',
+    params: SESSION,
+    body: z.object({ argv: argv.optional(), prompt: z.string().max(100_000).optional(), ...start }).strict(),
+    answer: actedSchema,
+    does: async ({ params, body }) => {
+      const { argv: words, prompt, ...rest } = body;
+      const request = { argv: words, prompt, ...startOf(rest) };
+      return concluded(reeve, await reeve.resume(params.session, request));
+    },
+  });
+}
+
+/** The daemon's own directory means nothing to whoever asks. */
+function needsDirectory(): ReeveError {
+  return new ReeveError('usage', 'cwd: is needed, for a daemon has no directory of the caller’s.', {
+    hint: 'Give an absolute directory.',
+  });
+}
+
+function startOf({
+  cwd,
+  tmux,
+  onLive,
+  unmanaged,
+  harness,
+  graceSeconds,
+}: z.infer<z.ZodObject<typeof start>>) {
+  if (cwd !== undefined && !cwd.startsWith('/')) throw needsDirectory();
+  const mode = tmux ? ('tmux' as const) : ('detached' as const);
+  return { cwd, mode, onLive, unmanaged, harness, ...graceMs(graceSeconds) };
+}
+
+async function concluded(reeve: Parts['reeve'], result: LaunchResult): Promise<unknown> {
+  const started = accepted(result, Date.now());
+  if (started.is === 'attached') {
+    return { ...(await reeve.show(started.session.id)), attached: true, replaced: null };
+  }
+  started.release();
+  return {
+    ...(await reeve.show(started.session.id)),
+    attached: false,
+    replaced: started.replaced?.id ?? null,
+  };
+}
+
+function addEnding(app: App, { reeve }: Parts): void {
+  const ending = { params: SESSION, group: 'Ending', method: 'post', answer: actedSchema } as const;
+  const body = z.object({ graceSeconds: grace, assumeGone: z.boolean().default(false) }).strict();
+  const stop = async (session: string, options: { graceMs?: number }, assumeGone: boolean) => {
+    const ended = assumeGone ? await reeve.assumeGone(session) : await reeve.stop(session, options);
+    const now = await reeve.show(ended.session.id);
+    const run = now.runs.find(({ id }) => id === ended.run.id) ?? now.run;
+    if (now.run.id === ended.run.id || now.run.state === 'ended')
+      return { ...now, run, wasLive: ended.wasLive };
+    throw new ReeveError('live_owner', `${now.name} has another owner by now: run ${now.run.id}.`, {
+      details: { run: ended.run.id, current: now.run.id },
+    });
+  };
+  addOperation(app, {
+    ...ending,
+    path: '/v1/sessions/{session}/stop',
+    name: 'stop',
+    says: 'Ask its run to end, kill it after a grace, and prove it gone.',
+    body,
+    does: ({ params, body: given }) => stop(params.session, graceMs(given.graceSeconds), given.assumeGone),
+  });
+  addOperation(app, {
+    ...ending,
+    path: '/v1/sessions/{session}/kill',
+    name: 'kill',
+    says: 'The same without a grace.',
+    body: body.omit({ graceSeconds: true }),
+    does: ({ params, body: given }) => stop(params.session, { graceMs: 0 }, given.assumeGone),
+  });
+  addOperation(app, {
+    ...ending,
+    path: '/v1/sessions/{session}/retire',
+    name: 'retire',
+    says: 'End its run as superseded, as a take-over does, and prove it gone.',
+    body: body.omit({ assumeGone: true }),
+    does: async ({ params, body: given }) => {
+      const result = await reeve.retire(params.session, graceMs(given.graceSeconds));
+      if (result.is === 'ended') {
+        const now = await reeve.show(params.session);
+        return { ...now, wasLive: result.run.intent !== null };
+      }
+      const because = result.is === 'survivors' ? 'processes of it are alive' : result.because;
+      throw new ReeveError(
+        result.is === 'survivors' ? 'survivors' : 'unproven',
+        `${params.session} could not be retired: ${because}.`,
+        { details: result.is === 'survivors' ? { survivors: result.survivors } : {} },
+      );
+    },
+  });
+  addOperation(app, {
+    method: 'delete',
+    path: '/v1/sessions/{session}',
+    name: 'rm',
+    group: 'Ending',
+    says: 'Forget an ended session, its events and logs.',
+    params: SESSION,
+    answer: z.object({ removed: z.array(z.string()) }),
+    does: async ({ params }) => ({ removed: [(await reeve.remove(params.session)).name] }),
+  });
+}
+
+function addTalking(app: App, { reeve, context }: Parts): void {
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/sessions/{session}/send',
+    name: 'send',
+    group: 'Talking',
+    says: 'Type a message into a session in tmux; done when the harness has taken it.',
+    params: SESSION,
+    body: z.object({ text: z.string().min(1).max(100_000), queue: z.boolean().default(false) }).strict(),
+    answer: z.object({ session: z.string(), run: z.string(), characters: z.int() }),
+    does: ({ params, body, signal }) => reeve.send(params.session, { ...body, signal }),
+  });
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/sessions/{session}/attach',
+    name: 'attach',
+    group: 'Talking',
+    says: 'The command that joins the session, for a terminal.',
+    params: SESSION,
+    body: z.object({}).strict(),
+    answer: z.object({ command: z.string() }),
+    does: async ({ params }) => {
+      const { name, run } = await reeve.show(params.session);
+      return { command: joinCommand(context, name, run) };
+    },
+  });
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/heartbeat',
+    name: 'heartbeat',
+    group: 'Talking',
+    says: 'From inside a run, with its token as bearer: say that it is at work. Fenced.',
+    body: z.object({}).strict(),
+    answer: z.object({ accepted: z.boolean(), run: z.string() }),
+    forRuns: 'its own run',
+    does: async ({ caller }) => {
+      if (caller.is === 'run') return { accepted: true, run: await reeve.heartbeat(caller) };
+      throw new ReeveError('usage', 'A heartbeat is a run’s own: send it with that run’s token.', {
+        hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
+      });
+    },
+  });
+}

@@ -1,0 +1,164 @@
+/** The HTTP API: who may ask, what there is, and what is answered when it fails. */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { bodyLimit } from 'hono/body-limit';
+import { ReeveError } from '../../api/errors.ts';
+import { resolveSession } from '../../supervisor/resolve.ts';
+import { isWell } from '../health.ts';
+import { foreignness } from './access.ts';
+import type { Caller } from './access.ts';
+import { addActing } from './acting.ts';
+import { docsPage } from './docs-page.ts';
+import { addLooking } from './looking.ts';
+import { addMachine } from './machine.ts';
+import { answerError, usageError } from './operation.ts';
+import type { App, Environment } from './operation.ts';
+import { addPage, SECURITY_HEADERS } from './page.ts';
+import type { Parts } from './parts.ts';
+import { addStreams } from './streams.ts';
+
+/** A prompt of a hundred thousand characters, in the worst encoding, and room around it. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+export function createApp(parts: Parts): App {
+  const app: App = new OpenAPIHono<Environment>({
+    defaultHook: (result) => {
+      if (!result.success) throw usageError(result.error.issues);
+    },
+  });
+  app.onError((error, request) => {
+    if (!(error instanceof ReeveError))
+      parts.log(`${request.req.routePath} failed: ${error.stack ?? error.message}`);
+    return answerError(request, error);
+  });
+  app.notFound((request) =>
+    answerError(
+      request,
+      new ReeveError('not_found', 'There is nothing at this address.', { hint: 'See /docs.' }),
+    ),
+  );
+  app.use(async (request, next) => {
+    const header = (name: string) => request.req.header(name);
+    const sender = { host: header('host'), origin: header('origin'), site: header('sec-fetch-site') };
+    const because = foreignness(request.env.via, parts.record().port, sender);
+    if (because !== null) throw new ReeveError('forbidden', `The request was refused: ${because}.`);
+    await next();
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) request.res.headers.set(name, value);
+  });
+  addPage(app, parts);
+  app.get('/healthz', async (request) => {
+    const state = await healthOf(parts);
+    const status = isWell(state) ? 200 : 503;
+    const isKnown = callerOf(request.req, request.env.via, parts) !== null;
+    // Whoever may not ask for more may still see whether it lives.
+    return request.json(
+      { status: status === 200 ? 'well' : 'unwell', ...(isKnown ? { parts: state } : {}) },
+      status,
+    );
+  });
+  app.use(async (request, next) => {
+    const caller = callerOf(request.req, request.env.via, parts);
+    if (caller === null) {
+      throw new ReeveError('unauthorised', 'Nothing that opens this was shown.', {
+        hint: 'Open the page with `reeve open`; a program sends the token of daemon/token as bearer.',
+      });
+    }
+    if (caller.is === 'run') await requireOwn(parts, caller, request.req.method, request.req.path);
+    request.set('caller', caller);
+    await next();
+  });
+  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: () => Promise.reject(tooLarge()) }));
+  app.use(async (request, next) => {
+    if (request.req.method === 'POST') requireJson(request.req.header('content-type'));
+    await next();
+  });
+  app.get('/metrics', async (request) =>
+    request.body(await parts.metrics.text(), 200, { 'content-type': parts.metrics.contentType }),
+  );
+  addLink(app, parts);
+  addStreams(app, parts);
+  addLooking(app, parts);
+  addActing(app, parts);
+  addMachine(app, parts);
+  addDocumentation(app, parts);
+  return app;
+}
+
+type Headers = { header(name: string): string | undefined };
+
+function callerOf(request: Headers, via: Environment['Bindings']['via'], parts: Parts): Caller | null {
+  const [authorization, cookie] = [request.header('authorization'), request.header('cookie')];
+  return parts.access.caller(via, { authorization, cookie });
+}
+
+/** What a run may ask with its own token: about its own session, and as itself. */
+const OWN_LOOKS = /^\/v1\/sessions\/([^/]+)(?:\/(?:runs|why|events|logs))?$/;
+
+async function requireOwn(
+  { context }: Parts,
+  caller: Extract<Caller, { is: 'run' }>,
+  method: string,
+  path: string,
+): Promise<void> {
+  if (method === 'POST' && path === '/v1/heartbeat') return;
+  const forbidden = new ReeveError('forbidden', 'With a run’s token only that run can be spoken for.', {
+    hint: 'It may send its heartbeat, and look at its own session.',
+  });
+  const held = await context.store.heldBy(caller.run, caller.token);
+  if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');
+  const asked = method === 'GET' ? OWN_LOOKS.exec(path)?.[1] : undefined;
+  if (asked === undefined) throw forbidden;
+  const { session } = await resolveSession(context, decodeURIComponent(asked));
+  if (session.id !== held.sessionId) throw forbidden;
+}
+
+/** Anything else could be sent by a form of any page. */
+function requireJson(type: string | undefined): void {
+  if (/^application\/json\s*(;|$)/.test(type ?? '')) return;
+  throw new ReeveError('usage', 'The body must be JSON, and say so.', {
+    hint: 'content-type: application/json',
+  });
+}
+
+function tooLarge(): ReeveError {
+  return new ReeveError('too_large', `The body has more than ${MAX_BODY_BYTES} bytes.`);
+}
+
+async function healthOf({ context, health }: Parts) {
+  try {
+    const seq = await context.store.lastSeq();
+    health.report('store', 'good', `${context.store.engine}, at event ${seq}`);
+  } catch (error) {
+    health.report('store', 'unreadable', error instanceof Error ? error.message : String(error));
+  }
+  return health.parts();
+}
+
+/** Only for those who come through the socket, which is this user: the link is as good as the token. */
+function addLink(app: App, { access, record }: Parts): void {
+  app.post('/v1/link', (request) => {
+    if (request.env.via !== 'socket' || request.get('caller').is !== 'user') {
+      throw new ReeveError('forbidden', 'A link is made over the socket only.', {
+        hint: 'Use `reeve open`.',
+      });
+    }
+    const key = access.makeKey(Date.now());
+    return request.json({ url: `http://127.0.0.1:${record().port}/open?key=${key}` });
+  });
+}
+
+function addDocumentation(app: App, { record }: Parts): void {
+  const document = () =>
+    app.getOpenAPI31Document({
+      openapi: '3.1.0',
+      info: {
+        title: 'Reeve',
+        version: record().version,
+        description: 'One live, provable owner for every coding-agent session.',
+      },
+      servers: [{ url: `http://127.0.0.1:${record().port}` }],
+      security: [{ bearer: [] }],
+    });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  app.get('/openapi.json', (request) => request.json(document()));
+  app.get('/docs', (request) => request.html(docsPage(document())));
+}

@@ -1,0 +1,149 @@
+/**
+ * The one daemon of a state directory. Who it is stands in `daemon/daemon.json`; that it is the only one is the lock's
+ * doing, which ends with the process. The record may be stale, so it is believed only of a process that is proven alive.
+ */
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../api/errors.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import { probe } from '../process/liveness.ts';
+import { identify } from '../process/process-table.ts';
+import { signalProven } from '../process/run-tree.ts';
+import { holdAlone } from '../store/sole-holder.ts';
+import type { Context } from './context.ts';
+import type { Home } from './home.ts';
+
+export interface DaemonPlace {
+  readonly directory: string;
+  readonly lock: string;
+  readonly record: string;
+  readonly socket: string;
+  readonly token: string;
+  readonly log: string;
+}
+
+export interface DaemonRecord {
+  readonly process: ProcessIdentity;
+  readonly startedAtMs: number;
+  readonly version: string;
+  /** On the loopback; the socket is in the place itself. */
+  readonly port: number;
+}
+
+export function daemonPlace(home: Home): DaemonPlace {
+  const directory = join(home.path, 'daemon');
+  const file = (name: string) => join(directory, name);
+  return {
+    directory,
+    lock: file('lock'),
+    record: file('daemon.json'),
+    socket: file('socket'),
+    token: file('token'),
+    log: file('log'),
+  };
+}
+
+export function prepareDaemonPlace(home: Home): DaemonPlace {
+  const place = daemonPlace(home);
+  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  return place;
+}
+
+/** Null while another one is there. */
+export function becomeDaemon(home: Home): (() => void) | null {
+  return holdAlone(prepareDaemonPlace(home).lock);
+}
+
+/** Only by the one that holds the lock. */
+export function recordDaemon(context: Context, port: number, version: string): DaemonRecord {
+  const { record } = daemonPlace(context.home);
+  const written: DaemonRecord = {
+    process: identify(context.table, process.pid),
+    startedAtMs: Date.now(),
+    version,
+    port,
+  };
+  writeFileSync(`${record}.new`, `${JSON.stringify(written)}\n`, { mode: 0o600 });
+  renameSync(`${record}.new`, record);
+  return written;
+}
+
+/** The record stays: of a process that is gone it says nothing but where the next one may be found again. */
+export function leaveDaemonPlace(home: Home): void {
+  rmSync(daemonPlace(home).socket, { force: true });
+}
+
+/** The record of whoever was there last, alive or not. */
+export function lastDaemon(home: Home): DaemonRecord | null {
+  try {
+    // Written by `recordDaemon`, whole or not at all.
+    return JSON.parse(readFileSync(daemonPlace(home).record, 'utf8')) as DaemonRecord;
+  } catch {
+    return null;
+  }
+}
+
+export type DaemonSeen =
+  | { readonly is: 'running'; readonly record: DaemonRecord }
+  | { readonly is: 'none' }
+  | { readonly is: 'unknown'; readonly record: DaemonRecord; readonly because: string };
+
+export function findDaemon(context: Context): DaemonSeen {
+  const record = lastDaemon(context.home);
+  if (record === null) return { is: 'none' };
+  const liveness = probe(context.table, record.process);
+  if (liveness.is === 'alive') return { is: 'running', record };
+  return liveness.is === 'dead' ? { is: 'none' } : { is: 'unknown', record, because: liveness.because };
+}
+
+/** What a request over the loopback must carry. Kept from one daemon to the next; this user's alone. */
+export function daemonToken(home: Home): string {
+  const { token } = daemonPlace(home);
+  const known = readToken(token);
+  if (known !== null) return known;
+  const made = randomBytes(32).toString('base64url');
+  writeFileSync(`${token}.new`, `${made}\n`, { mode: 0o600 });
+  renameSync(`${token}.new`, token);
+  return made;
+}
+
+const TOKEN_SHAPE = /^[\w-]{43}$/;
+
+function readToken(path: string): string | null {
+  try {
+    const text = readFileSync(path, 'latin1').trim();
+    if (!TOKEN_SHAPE.test(text)) return null;
+    chmodSync(path, 0o600);
+    return text;
+  } catch {
+    return null;
+  }
+}
+
+/** It has nothing to save but its answers in flight. */
+const STOP_GRACE_MS = 5_000;
+const KILL_LIMIT_MS = 5_000;
+const POLL_MS = 20;
+
+/** The daemon that was there, now proven gone; null when there was none. No run is touched by it. */
+export async function stopDaemon(context: Context): Promise<DaemonRecord | null> {
+  const seen = findDaemon(context);
+  if (seen.is === 'none') return null;
+  const { record } = seen;
+  const isGone = () => probe(context.table, record.process).is === 'dead';
+  for (const [signal, limitMs] of [
+    ['SIGTERM', STOP_GRACE_MS],
+    ['SIGKILL', KILL_LIMIT_MS],
+  ] as const) {
+    if (seen.is === 'running') signalProven(context.table, record.process, signal);
+    for (let waitedMs = 0; waitedMs < limitMs; waitedMs += POLL_MS) {
+      if (isGone()) return record;
+      await sleep(POLL_MS);
+    }
+  }
+  throw new ReeveError('unproven', `The daemon (pid ${record.process.pid}) could not be proven gone.`, {
+    hint: 'Look at that process; nothing depends on the daemon.',
+  });
+}

@@ -100,9 +100,29 @@ async function alreadyThere(context: Context): Promise<ReeveError> {
 
 async function run(context: Context, options: ServeOptions): Promise<void> {
   const closing = new AbortController();
+  const open: (() => Promise<void>)[] = [];
+  try {
+    await begin(context, options, closing.signal, (close) => open.push(close));
+    await new Promise<void>((resolve) => {
+      if (options.signal.aborted) return resolve();
+      options.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  } finally {
+    closing.abort();
+    for (const close of open.toReversed()) await close();
+  }
+}
+
+async function begin(
+  context: Context,
+  options: ServeOptions,
+  closing: AbortSignal,
+  atEnd: (close: () => Promise<void>) => void,
+): Promise<void> {
   const health = createHealth();
   const metrics = createMetrics(context);
   const changes = await openChanges((listener) => context.store.watch(listener));
+  atEnd(async () => changes.close());
   let record: DaemonRecord | undefined;
   const app = createApp({
     context,
@@ -111,29 +131,26 @@ async function run(context: Context, options: ServeOptions): Promise<void> {
     health,
     metrics,
     access: createAccess(daemonToken(context.home)),
-    record: () => record ?? lastDaemonOr(context),
+    record: () => record ?? notYet(context),
     log: options.log,
-    closing: closing.signal,
+    closing,
   });
   const socket = await listenOnSocket(app, context);
+  atEnd(() => closed(socket));
   const { server, port } = await listenOnLoopback(app, context, options.port);
-  const loop = startParts(context, metrics, health, options.log);
-  const follower = followAll(context, changes, metrics, loop.loop, closing.signal).catch((error: unknown) =>
+  atEnd(() => closed(server));
+  const parts = startParts(context, metrics, health, options.log);
+  atEnd(() => parts.close());
+  const following = followAll(context, changes, metrics, parts.loop, closing).catch((error: unknown) =>
     options.log(`events: ${String(error)}`),
   );
+  atEnd(() => following);
   record = recordDaemon(context, port, ownVersion());
   options.ready(record);
-  await new Promise<void>((resolve) => {
-    if (options.signal.aborted) return resolve();
-    options.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  closing.abort();
-  await Promise.all([closed(socket), closed(server), loop.close(), follower]);
-  changes.close();
 }
 
 /** Nobody can ask before it is on record, but for the few milliseconds between listening and that. */
-function lastDaemonOr(context: Context): DaemonRecord {
+function notYet(context: Context): DaemonRecord {
   throw new ReeveError('busy', `The daemon of ${context.home.path} is starting.`);
 }
 

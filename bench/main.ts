@@ -1,11 +1,12 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
- *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness]
+ *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
 import { measureClaim } from './claim.ts';
 import { measureContention } from './contention.ts';
+import { measureDaemon } from './daemon.ts';
 import { measureHarnessStart } from './harness-start.ts';
 import { measureHistory } from './history.ts';
 import { measureHook } from './hook.ts';
@@ -26,6 +27,7 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   hook: measureHook,
   scan: measureScan,
   harness: measureHarnessStart,
+  daemon: measureDaemon,
 };
 
 interface Judged extends Figure {
@@ -85,6 +87,8 @@ function amount(value: number, unit: Figure['unit']): string {
       return value.toFixed(2);
     case 'ms':
       return `${value.toFixed(0)} ms`;
+    case '%':
+      return `${value.toFixed(2)} %`;
     case 'MB':
       return `${value.toFixed(2)} MB`;
   }

@@ -14,7 +14,7 @@ export interface Figure {
   readonly figure: string;
   readonly measured: number;
   readonly bar: { readonly atMost: number } | { readonly exactly: number };
-  readonly unit: 'ratio' | 'count' | 'MB' | 'ms';
+  readonly unit: 'ratio' | 'count' | 'MB' | 'ms' | '%';
   /** What the figure was made of, in absolute terms of this machine. */
   readonly from: string;
 }

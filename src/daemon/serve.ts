@@ -26,6 +26,7 @@ import { openChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { followEvents } from './follow-events.ts';
 import { createHealth } from './health.ts';
+import type { Health } from './health.ts';
 import { createAccess } from './http/access.ts';
 import type { Via } from './http/access.ts';
 import { createApp } from './http/app.ts';
@@ -141,9 +142,7 @@ async function begin(
   atEnd(() => closed(server));
   const parts = startParts(context, metrics, health, options.log);
   atEnd(() => parts.close());
-  const following = followAll(context, changes, metrics, parts.loop, closing).catch((error: unknown) =>
-    options.log(`events: ${String(error)}`),
-  );
+  const following = followAll(context, { changes, metrics, health }, parts.loop, closing);
   atEnd(() => following);
   record = recordDaemon(context, port, ownVersion());
   options.ready(record);
@@ -157,7 +156,7 @@ function notYet(context: Context): DaemonRecord {
 function startParts(
   context: Context,
   metrics: Metrics,
-  health: ReturnType<typeof createHealth>,
+  health: Health,
   log: (text: string) => void,
 ): { loop: Loop; close(): Promise<void> } {
   const observer = observeLive({ ...context, actor: 'daemon' });
@@ -196,20 +195,31 @@ function startParts(
   };
 }
 
-/** What the daemon itself does with each event. */
+/** What the daemon itself does with each event. A store that cannot be read for a while is read on from where it was. */
 async function followAll(
   context: Context,
-  changes: Changes,
-  metrics: Metrics,
+  { changes, metrics, health }: { changes: Changes; metrics: Metrics; health: Health },
   loop: Loop,
   signal: AbortSignal,
 ): Promise<void> {
-  const from = await context.store.lastSeq();
+  let last: number | null = null;
   const read = (range: { after: number; limit: number }) => context.store.events(range);
-  for await (const events of followEvents(read, changes, from, signal)) {
-    for (const event of events) metrics.take(event, Date.now());
-    // Something to listen to that was not there before.
-    if (events.some(({ kind }) => kind === 'run.executing')) loop.poke('sessions');
+  while (!signal.aborted) {
+    try {
+      last ??= await context.store.lastSeq();
+      health.report('events', 'good', 'followed');
+      for await (const events of followEvents(read, changes, last, signal)) {
+        for (const event of events) {
+          metrics.take(event, Date.now());
+          last = event.seq;
+        }
+        // Something to listen to that was not there before.
+        if (events.some(({ kind }) => kind === 'run.executing')) loop.poke('sessions');
+      }
+    } catch (error) {
+      health.report('events', 'unreadable', error instanceof Error ? error.message : String(error));
+      await changes.after(changes.version(), signal);
+    }
   }
 }
 

@@ -21,6 +21,8 @@ export interface ServeOptions extends OutputOptions {
 /** Node and the store are there within a second; a machine that is very busy takes its time. */
 const START_LIMIT_MS = 30_000;
 const POLL_MS = 25;
+/** Room for what lives a moment. Node would take ten times as much, and give none of it back. */
+const SMALL = '--max-semi-space-size=2';
 /** A log that is longer is put aside when a daemon starts; the one before that is gone. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
@@ -77,7 +79,12 @@ async function startDaemon(context: Context, port: number | undefined): Promise<
   const { log } = daemonPlace(context.home);
   const before = beginLog(context, log);
   const file = openSync(log, 'a', 0o600);
-  const args = [process.argv[1] ?? '', 'serve', ...(port === undefined ? [] : ['--port', String(port)])];
+  const args = [
+    SMALL,
+    process.argv[1] ?? '',
+    'serve',
+    ...(port === undefined ? [] : ['--port', String(port)]),
+  ];
   const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', file, file], cwd: '/' });
   closeSync(file);
   const exited = new Promise<number>((resolve, reject) => {

@@ -8,6 +8,7 @@ export const ERRORS = {
   usage: { httpStatus: 400, exitCode: 2 },
   bad_name: { httpStatus: 400, exitCode: 2 },
   bad_directory: { httpStatus: 400, exitCode: 2 },
+  bad_config: { httpStatus: 500, exitCode: 2 },
   ambiguous: { httpStatus: 409, exitCode: 2 },
   inside_own_run: { httpStatus: 409, exitCode: 2 },
   bound_elsewhere: { httpStatus: 409, exitCode: 2 },

@@ -1,0 +1,89 @@
+/**
+ * Every key of config.toml: one entry here makes it known, typed, checked, and asked for in docs/config.md, which a test
+ * compares with this table. A table or a key that a later part needs is added here and nowhere else.
+ */
+import { NOTABLE_STATUSES } from '../lifecycle/notification.ts';
+import { argv, mapOfTexts, subsetOf, text, trueOrFalse, wholeNumber } from './config-kinds.ts';
+import type { Kind } from './config-kinds.ts';
+
+export interface ConfigKey<T> {
+  readonly kind: Kind<T>;
+  readonly default: T;
+  /** What it is, as the documentation says it. */
+  readonly says: string;
+}
+
+export const CONFIG_KEYS = {
+  notify: {
+    on: {
+      kind: subsetOf(NOTABLE_STATUSES),
+      default: NOTABLE_STATUSES,
+      says: 'the changes that are told',
+    },
+    command: {
+      kind: argv,
+      default: null,
+      says: 'a program to start for each notification, without a shell',
+    },
+    webhook: {
+      kind: text('an http or https address', isHttpAddress),
+      default: null,
+      says: 'an address to which each notification is posted as JSON',
+    },
+    webhook_headers: {
+      kind: mapOfTexts('a table of HTTP header names and their texts', isHeader),
+      default: {},
+      says: 'headers that the webhook is sent besides its own',
+    },
+    webhook_token_env: {
+      kind: text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name)),
+      default: null,
+      says: 'the environment variable whose value is sent to the webhook as its bearer token',
+    },
+    bell: {
+      kind: trueOrFalse,
+      default: false,
+      says: 'ring the bell of the terminal in which the daemon runs',
+    },
+    desktop: {
+      kind: trueOrFalse,
+      default: false,
+      says: 'show it on the desktop, by `notify-send` or `osascript`',
+    },
+    timeout_seconds: {
+      kind: wholeNumber(1, 60),
+      default: 10,
+      says: 'how long one attempt to deliver may take',
+    },
+  },
+} as const satisfies Record<string, Record<string, ConfigKey<unknown>>>;
+
+type Keys = typeof CONFIG_KEYS;
+type ValueOf<Entry> = Entry extends { readonly kind: Kind<infer T> } ? T : never;
+type CamelCase<Name> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+/** The configuration as the code has it: `timeout_seconds` of `[notify]` is `notify.timeoutSeconds`. */
+export type Config = {
+  readonly [Table in keyof Keys as CamelCase<Table>]: {
+    readonly [Name in keyof Keys[Table] as CamelCase<Name>]: ValueOf<Keys[Table][Name]>;
+  };
+};
+
+export type NotifySettings = Config['notify'];
+
+function isHttpAddress(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol } = new URL(address);
+  return protocol === 'http:' || protocol === 'https:';
+}
+
+/** These say how the message is framed, which is not the user's to change. */
+const FRAMING = new Set(['connection', 'content-length', 'content-type', 'host', 'transfer-encoding']);
+
+function isHeader(name: string, value: string): boolean {
+  // As RFC 9110 has it: a token, and a value without control characters, so that no header can begin another.
+  const isWellFormed = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value);
+  return isWellFormed && !FRAMING.has(name.toLowerCase());
+}

@@ -1,0 +1,118 @@
+/**
+ * The kinds of value that a configuration key can have. What is wrong with a value is said without the value itself,
+ * which may be a secret; only a word that should have been one of a few is named, for it is a slip of the finger.
+ */
+import { nearest } from '../api/nearest.ts';
+
+type Reading<T> =
+  | { readonly is: 'read'; readonly value: T }
+  /** `problem` goes on from the key's name: "must be …". */
+  | { readonly is: 'wrong'; readonly problem: string };
+
+export interface Kind<T> {
+  /** What the documentation calls it, and an error asks for. */
+  readonly wants: string;
+  readonly read: (value: unknown) => Reading<T>;
+}
+
+/** An argv, a list or a text longer than this was not written by a person. */
+const MAX_ITEMS = 100;
+const MAX_CHARACTERS = 4_096;
+
+export const trueOrFalse: Kind<boolean> = kindOf('true or false', (value) =>
+  typeof value === 'boolean' ? value : undefined,
+);
+
+export function wholeNumber(from: number, to: number): Kind<number> {
+  return kindOf(`a whole number from ${from} to ${to}`, (value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to ? value : undefined,
+  );
+}
+
+/** Keys that have no default are null until they are set. */
+export function text(wants: string, fits: (value: string) => boolean): Kind<string | null> {
+  return kindOf(wants, (value) => (isText(value) && fits(value) ? value : undefined));
+}
+
+/** A program and its arguments, as the kernel takes them: no shell will split or expand anything. */
+export const argv: Kind<readonly string[] | null> = kindOf(
+  'a list of texts: a program and its arguments',
+  (value) => {
+    const isArgv = isList(value) && value.every((word) => isText(word) && !word.includes('\0'));
+    return isArgv && value[0] !== '' ? value.map(String) : undefined;
+  },
+  (value) => (Array.isArray(value) && value.length === 0 ? 'must have at least the program' : null),
+);
+
+export function subsetOf<Choice extends string>(choices: readonly Choice[]): Kind<readonly Choice[]> {
+  const isChoice = (word: unknown): word is Choice => choices.some((choice) => choice === word);
+  return kindOf(
+    `a list of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`,
+    (value) => (Array.isArray(value) && value.every(isChoice) ? [...new Set(value)] : undefined),
+    (value) => {
+      if (!Array.isArray(value)) return null;
+      const wrong: unknown = value.find((word) => !isChoice(word));
+      return typeof wrong === 'string' ? unknownChoice(wrong, choices) : null;
+    },
+  );
+}
+
+/** A table whose keys are the user's own. */
+export function mapOfTexts(
+  wants: string,
+  fits: (name: string, value: string) => boolean,
+): Kind<Readonly<Record<string, string>>> {
+  return kindOf(wants, (value) => {
+    if (!isTable(value)) return undefined;
+    const entries = Object.entries(value).filter(
+      (entry): entry is [string, string] => isText(entry[1]) && fits(entry[0], entry[1]),
+    );
+    const isWhole = entries.length === Object.keys(value).length && entries.length <= MAX_ITEMS;
+    return isWhole ? Object.fromEntries(entries) : undefined;
+  });
+}
+
+export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** What a value is, for a sentence that says what it should have been. */
+export function named(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? 'an empty text' : 'this text';
+  if (typeof value === 'number' || typeof value === 'bigint') return 'this number';
+  if (typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return 'this list';
+  return value instanceof Date ? 'a date' : 'this table';
+}
+
+function kindOf<T>(
+  wants: string,
+  read: (value: unknown) => T | undefined,
+  explain: (value: unknown) => string | null = () => null,
+): Kind<T> {
+  return {
+    wants,
+    read: (given) => {
+      const value = read(given);
+      return value === undefined
+        ? { is: 'wrong', problem: explain(given) ?? `must be ${wants}, not ${named(given)}` }
+        : { is: 'read', value };
+    },
+  };
+}
+
+function unknownChoice(word: string, choices: readonly string[]): string {
+  const meant = nearest(word, choices);
+  const quoted = JSON.stringify(word.slice(0, 60));
+  return meant === undefined
+    ? `has ${quoted}, which is none of ${choices.join(', ')}`
+    : `has ${quoted}, which is not known; did you mean ${JSON.stringify(meant)}?`;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_CHARACTERS;
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= MAX_ITEMS;
+}

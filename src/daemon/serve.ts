@@ -3,9 +3,7 @@
  * keepers of their own, and what it knows is in the store. It
  *   holds the lock → opens the store → listens → is on record → goes on until it is told to end.
  */
-import { chmodSync, readFileSync, rmSync } from 'node:fs';
-import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { readFileSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import { openContext } from '../supervisor/context.ts';
 import type { Context } from '../supervisor/context.ts';
@@ -15,34 +13,33 @@ import {
   daemonToken,
   findDaemon,
   leaveDaemonPlace,
-  lastDaemon,
   recordDaemon,
 } from '../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
+import { readConfig } from '../supervisor/config.ts';
+import type { StoredEvent } from '../supervisor/events.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { spoolOf } from '../supervisor/reports.ts';
 import { openChanges } from './changes.ts';
-import type { Changes } from './changes.ts';
-import { followEvents } from './follow-events.ts';
+import { follow } from './following.ts';
+import type { Follower } from './following.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { createAccess } from './http/access.ts';
-import type { Via } from './http/access.ts';
 import { createApp } from './http/app.ts';
-import type { App } from './http/operation.ts';
+import { closed, listenOnLoopback, listenOnSocket } from './http/listen.ts';
 import { startLoop } from './loop.ts';
 import type { Loop, Part } from './loop.ts';
 import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
+import { openNotifier } from './notifications/notifier.ts';
+import type { Notifier } from './notifications/notifier.ts';
 import { listenToSpools } from './spools.ts';
 
 /** A death that nobody recorded is found within this; everything else is told at once. */
 const SWEEP_EVERY_MS = 5_000;
 const RECOUNT_EVERY_MS = 60_000;
-/** An idle connection costs little; one that never asks costs that for ever. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const MAX_CONNECTIONS = 500;
 /** From the lock to the record a daemon takes some milliseconds. */
 const STARTING_LIMIT_MS = 5_000;
 const STARTING_POLL_MS = 25;
@@ -124,6 +121,7 @@ async function begin(
   const metrics = createMetrics(context);
   const changes = await openChanges((listener) => context.store.watch(listener));
   atEnd(async () => changes.close());
+  const latestSeq = await context.store.lastSeq();
   let record: DaemonRecord | undefined;
   const app = createApp({
     context,
@@ -142,8 +140,32 @@ async function begin(
   atEnd(() => closed(server));
   const parts = startParts(context, metrics, health, options.log);
   atEnd(() => parts.close());
-  const following = followAll(context, { changes, metrics, health }, parts.loop, closing);
-  atEnd(() => following);
+  const notifier = notifications(context, latestSeq, options);
+  health.ask('notifications', () => {
+    const { is, says } = notifier.health();
+    return { is: is === 'failing' ? 'broken' : is, says };
+  });
+  atEnd(() => notifier.close());
+  const followers: readonly Follower[] = [
+    {
+      name: 'events',
+      from: latestSeq,
+      take: (event) => {
+        metrics.take(event, Date.now());
+        // Something to listen to that was not there before.
+        if (event.kind === 'run.executing') parts.loop.poke('sessions');
+      },
+    },
+    {
+      name: 'notices',
+      from: notifier.lastSeq() ?? latestSeq,
+      take: async (event) => {
+        if (await isOfThisHost(context, event)) notifier.take(event);
+      },
+    },
+  ];
+  const following = followers.map((each) => follow(context, { changes, health }, each, closing));
+  atEnd(async () => void (await Promise.all(following)));
   record = recordDaemon(context, port, ownVersion());
   options.ready(record);
 }
@@ -195,101 +217,26 @@ function startParts(
   };
 }
 
-/** What the daemon itself does with each event. A store that cannot be read for a while is read on from where it was. */
-async function followAll(
-  context: Context,
-  { changes, metrics, health }: { changes: Changes; metrics: Metrics; health: Health },
-  loop: Loop,
-  signal: AbortSignal,
-): Promise<void> {
-  let last: number | null = null;
-  const read = (range: { after: number; limit: number }) => context.store.events(range);
-  while (!signal.aborted) {
-    try {
-      last ??= await context.store.lastSeq();
-      health.report('events', 'good', 'followed');
-      for await (const events of followEvents(read, changes, last, signal)) {
-        for (const event of events) {
-          metrics.take(event, Date.now());
-          last = event.seq;
-        }
-        // Something to listen to that was not there before.
-        if (events.some(({ kind }) => kind === 'run.executing')) loop.poke('sessions');
-      }
-    } catch (error) {
-      health.report('events', 'unreadable', error instanceof Error ? error.message : String(error));
-      await changes.after(changes.version(), signal);
-    }
-  }
-}
-
-function serverFor(app: App, via: Via): Server {
-  const server = createAdaptorServer({
-    fetch: (request: Request) => app.fetch(request, { via }),
-    serverOptions: { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: HEADERS_TIMEOUT_MS },
-  }) as Server;
-  server.maxConnections = MAX_CONNECTIONS;
-  return server;
-}
-
-async function listenOnSocket(app: App, { home }: Context): Promise<Server> {
-  const { socket } = daemonPlace(home);
-  const server = serverFor(app, 'socket');
-  // What lies there is a dead one's, for this process holds the lock.
-  rmSync(socket, { force: true });
-  // The directory is closed to others, and the socket is from its first moment.
-  const before = process.umask(0o177);
-  try {
-    await listening(server, () => server.listen(socket));
-  } finally {
-    process.umask(before);
-  }
-  chmodSync(socket, 0o600);
-  return server;
-}
-
-async function listenOnLoopback(
-  app: App,
-  context: Context,
-  wanted: number | undefined,
-): Promise<{ server: Server; port: number }> {
-  // The same as last time, so that a page that is open finds it again.
-  const candidates = wanted === undefined ? [lastDaemon(context.home)?.port ?? 0, 0] : [wanted];
-  for (const [index, candidate] of candidates.entries()) {
-    const server = serverFor(app, 'loopback');
-    try {
-      await listening(server, () => server.listen(candidate, '127.0.0.1'));
-      const address = server.address();
-      return { server, port: typeof address === 'object' && address !== null ? address.port : candidate };
-    } catch (error) {
-      if (index < candidates.length - 1) continue;
-      throw new ReeveError('failed', `Port ${candidate} of the loopback cannot be had: ${String(error)}.`, {
-        hint: 'Choose another with --port, or leave it out.',
-        cause: error,
-      });
-    }
-  }
-  throw new Error('There is always a candidate.');
-}
-
-function listening(server: Server, listen: () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.once('listening', () => {
-      server.off('error', reject);
-      resolve();
-    });
-    listen();
+/** Tells people about what happened on this machine; the daemons of other hosts tell about theirs. */
+function notifications(context: Context, latestSeq: number, options: ServeOptions): Notifier {
+  return openNotifier({
+    settings: readConfig(context.environment).notify,
+    directory: daemonPlace(context.home).notifications,
+    latestSeq,
+    environment: context.environment,
+    log: options.log,
+    describe: async (sessionId) => {
+      const [found] = await context.store.sessionsOf([sessionId]);
+      if (found === undefined) return null;
+      const { name, harness, cwd } = found.session;
+      return { name, harness, cwd };
+    },
   });
 }
 
-/** Answers in flight are finished; those that would go on for ever have been told to end. */
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-    setTimeout(() => server.closeAllConnections(), 1_000).unref();
-  });
+async function isOfThisHost({ store, table }: Context, { runId }: StoredEvent): Promise<boolean> {
+  if (store.engine === 'sqlite' || runId === null) return true;
+  return (await store.run(runId))?.launcher.host === table.host.host;
 }
 
 function ownVersion(): string {

@@ -22,6 +22,7 @@ export interface DaemonPlace {
   readonly socket: string;
   readonly token: string;
   readonly log: string;
+  readonly notifications: string;
 }
 
 export interface DaemonRecord {
@@ -42,6 +43,7 @@ export function daemonPlace(home: Home): DaemonPlace {
     socket: file('socket'),
     token: file('token'),
     log: file('log'),
+    notifications: file('notifications'),
   };
 }
 

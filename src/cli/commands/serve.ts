@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../../api/errors.ts';
 import { age } from '../../api/time-words.ts';
+import { readConfig } from '../../supervisor/config.ts';
 import { openContext } from '../../supervisor/context.ts';
 import type { Context } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
@@ -32,6 +33,8 @@ export async function serve(action: string | undefined, options: ServeOptions): 
     if (action === 'status') return await status(context, options);
     if (action === 'stop') return await stop(context, options);
     refuseInside(context);
+    // Before the one that is there is ended, and said here rather than in a log.
+    readConfig(context.environment);
     if (options.replace === true) await stopDaemon(context);
     if (options.detach === true) return await inBackground(context, options);
   } finally {

@@ -1,0 +1,37 @@
+import type { Context } from '../supervisor/context.ts';
+import type { StoredEvent } from '../supervisor/events.ts';
+import type { Changes } from './changes.ts';
+import { followEvents } from './follow-events.ts';
+import type { Health } from './health.ts';
+
+export interface Follower {
+  readonly name: string;
+  /** From where on it wants to see events. */
+  readonly from: number;
+  readonly take: (event: StoredEvent) => Promise<void> | void;
+}
+
+/** Hands each event to one part of the daemon. A store that cannot be read for a while is read on from where it was. */
+export async function follow(
+  context: Context,
+  { changes, health }: { changes: Changes; health: Health },
+  { name, from, take }: Follower,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = from;
+  const read = (range: { after: number; limit: number }) => context.store.events(range);
+  while (!signal.aborted) {
+    try {
+      health.report(name, 'good', 'followed');
+      for await (const events of followEvents(read, changes, last, signal)) {
+        for (const event of events) {
+          await take(event);
+          last = event.seq;
+        }
+      }
+    } catch (error) {
+      health.report(name, 'unreadable', error instanceof Error ? error.message : String(error));
+      await changes.after(changes.version(), signal);
+    }
+  }
+}

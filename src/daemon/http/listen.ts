@@ -1,0 +1,81 @@
+/** Where the daemon listens: a socket that only this user can open, and the loopback. */
+import { chmodSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { createAdaptorServer } from '@hono/node-server';
+import { ReeveError } from '../../api/errors.ts';
+import type { Context } from '../../supervisor/context.ts';
+import { daemonPlace, lastDaemon } from '../../supervisor/daemon-place.ts';
+import type { Via } from './access.ts';
+import type { App } from './operation.ts';
+
+/** An idle connection costs little; one that never asks costs that for ever. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 500;
+function serverFor(app: App, via: Via): Server {
+  const server = createAdaptorServer({
+    fetch: (request: Request) => app.fetch(request, { via }),
+    serverOptions: { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: HEADERS_TIMEOUT_MS },
+  }) as Server;
+  server.maxConnections = MAX_CONNECTIONS;
+  return server;
+}
+
+export async function listenOnSocket(app: App, { home }: Context): Promise<Server> {
+  const { socket } = daemonPlace(home);
+  const server = serverFor(app, 'socket');
+  // What lies there is a dead one's, for this process holds the lock.
+  rmSync(socket, { force: true });
+  // The directory is closed to others, and the socket is from its first moment.
+  const before = process.umask(0o177);
+  try {
+    await listening(server, () => server.listen(socket));
+  } finally {
+    process.umask(before);
+  }
+  chmodSync(socket, 0o600);
+  return server;
+}
+
+export async function listenOnLoopback(
+  app: App,
+  context: Context,
+  wanted: number | undefined,
+): Promise<{ server: Server; port: number }> {
+  // The same as last time, so that a page that is open finds it again.
+  const candidates = wanted === undefined ? [lastDaemon(context.home)?.port ?? 0, 0] : [wanted];
+  for (const [index, candidate] of candidates.entries()) {
+    const server = serverFor(app, 'loopback');
+    try {
+      await listening(server, () => server.listen(candidate, '127.0.0.1'));
+      const address = server.address();
+      return { server, port: typeof address === 'object' && address !== null ? address.port : candidate };
+    } catch (error) {
+      if (index < candidates.length - 1) continue;
+      throw new ReeveError('failed', `Port ${candidate} of the loopback cannot be had: ${String(error)}.`, {
+        hint: 'Choose another with --port, or leave it out.',
+        cause: error,
+      });
+    }
+  }
+  throw new Error('There is always a candidate.');
+}
+
+function listening(server: Server, listen: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', () => {
+      server.off('error', reject);
+      resolve();
+    });
+    listen();
+  });
+}
+
+/** Answers in flight are finished; those that would go on for ever have been told to end. */
+export function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 1_000).unref();
+  });
+}

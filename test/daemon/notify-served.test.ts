@@ -1,0 +1,87 @@
+/** Notifications from the daemon itself: a real one, with real runs, told to a real receiver. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+import { startReceiver, status } from './receiver.ts';
+import type { Receiver } from './receiver.ts';
+
+let sandbox: Sandbox;
+let receiver: Receiver;
+beforeEach(async () => {
+  sandbox = createSandbox();
+  receiver = await startReceiver();
+  mkdirSync(sandbox.path('.config/reeve'), { recursive: true });
+  configure(`webhook = "${receiver.address}"`);
+});
+afterEach(async () => {
+  await sandbox.json(['serve', 'stop']);
+  await receiver.close();
+  await sandbox.cleanUp();
+});
+
+function configure(lines: string): void {
+  writeFileSync(sandbox.path('.config/reeve/config.toml'), `[notify]\n${lines}\n`);
+}
+
+const serve = () => sandbox.json<{ pid: number }>(['serve', '--detach']);
+const fail = (session: string) => sandbox.json(['run', '-d', '-s', session, '--', 'sh', '-c', 'exit 3']);
+const told = () => receiver.received.map(({ body }) => [body['session'], body['status']]);
+
+it('tells once that a run failed, and nothing of one that was stopped or is done', async () => {
+  await serve();
+  await sandbox.json(['run', '-d', '-s', 'good', '--', 'true']);
+  await sandbox.json(['run', '-d', '-s', 'asked', '--', 'sleep', '600']);
+  await sandbox.json(['stop', 'asked']);
+  await fail('bad');
+  await receiver.gets(1);
+  await fail('worse');
+  await receiver.gets(2);
+  expect(told()).toEqual([
+    ['bad', 'failed'],
+    ['worse', 'failed'],
+  ]);
+});
+
+it('tells by the next daemon what happened while none was there, and nothing twice', async () => {
+  const first = await serve();
+  await fail('a');
+  await receiver.gets(1);
+  const process = see(first.pid);
+  signalSeen(process, 'SIGKILL');
+  await eventually('the daemon is dead', () => !isAlive(process));
+  await fail('b');
+  await eventually('its end is on record', async () => (await sandbox.show('b')).run.state === 'ended');
+  await serve();
+  await receiver.gets(2);
+  await fail('c');
+  await receiver.gets(3);
+  expect(told().map(([session]) => session)).toEqual(['a', 'b', 'c']);
+});
+
+it('goes on, and says so, when the receiver answers 500', async () => {
+  for (let index = 0; index < 2; index += 1) receiver.answers.push(status(500));
+  await serve();
+  await fail('a');
+  await receiver.gets(1);
+  const broken = await eventually('it is said', async () => {
+    const { parts } = await sandbox.json<{ parts: Record<string, { is: string }> }>(['serve', 'status']);
+    return parts['notifications']?.is === 'broken' && parts;
+  });
+  expect(broken['sessions']).toMatchObject({ is: 'good' });
+  await receiver.gets(3);
+  expect(new Set(receiver.keys()).size).toBe(1);
+});
+
+it('is off without a way to tell, and does not start with a configuration that makes no sense', async () => {
+  configure('');
+  await serve();
+  const { parts } = await sandbox.json<{ parts: Record<string, { is: string }> }>(['serve', 'status']);
+  expect(parts['notifications']).toMatchObject({ is: 'off' });
+  await sandbox.json(['serve', 'stop']);
+  configure('webhok = "http://127.0.0.1:1"');
+  for (const flags of [[], ['--detach'], ['--replace']]) {
+    expect(await sandbox.json(['serve', ...flags], 2)).toMatchObject({ error: { code: 'bad_config' } });
+  }
+});

@@ -46,6 +46,7 @@ describe('shapes', () => {
         state: 'running',
         mode: 'detached',
         outcome: null,
+        actor: expect.any(String),
         pid: started.run.pid,
         keeperPid: started.run.keeperPid,
         host: started.run.host,

@@ -69,7 +69,10 @@ describe('one daemon a state directory', () => {
     const ends = await Promise.all(
       Array.from({ length: 10 }, () => sandbox.reeve(['serve', '-d', '--json'])),
     );
-    expect(ends.map(({ code }) => code).sort()).toEqual([0, ...Array.from({ length: 9 }, () => 4)]);
+    expect(ends.map(({ code }) => code).toSorted((a, b) => Number(a) - Number(b))).toEqual([
+      0,
+      ...Array.from({ length: 9 }, () => 4),
+    ]);
     const winner = ends.find(({ code }) => code === 0);
     const { pid } = JSON.parse(winner?.stdout ?? '') as Served;
     expect((await sandbox.json<Served>(['serve', 'status'])).pid).toBe(pid);

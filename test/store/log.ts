@@ -103,7 +103,9 @@ function describeWatching(): void {
     told = () => (wasTold = true);
     await won(two, claimOf('gamma'));
     // The one that still listens is told behind the one that does not.
-    const heard = new Promise<void>((resolve) => void two.watch(resolve).then(() => won(one, claimOf('delta'))));
+    const heard = new Promise<void>(
+      (resolve) => void two.watch(resolve).then(() => won(one, claimOf('delta'))),
+    );
     await heard;
     expect(wasTold).toBe(false);
   });

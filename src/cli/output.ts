@@ -12,6 +12,13 @@ export function print(options: OutputOptions, value: unknown, text: string): voi
   );
 }
 
+/** What is not read on a terminal is not cut, nor is it on one that does not say how wide it is. */
+const UNLIMITED_WIDTH = 10_000;
+
+export function outputWidth(): number {
+  return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : UNLIMITED_WIDTH;
+}
+
 export function say(text: string): void {
   diagnostics().write(`reeve: ${text}\n`);
 }

@@ -10,17 +10,11 @@ import { openReeve } from '../../supervisor/reeve.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
-import { print, say } from '../output.ts';
+import { outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
 import { age, clock } from '../../api/time-words.ts';
 import { wrapped } from '../render/wrap.ts';
-
-const UNLIMITED_WIDTH = 10_000;
-
-function outputWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns : UNLIMITED_WIDTH;
-}
 
 export async function ls(options: OutputOptions & { all?: boolean; live?: boolean }): Promise<number> {
   return withReeve(async (reeve) => {

@@ -12,6 +12,7 @@ function paint(stream: 'stdout' | 'stderr', open: number, close: number): Paint 
 
 export const bold = paint('stdout', 1, 22);
 export const dim = paint('stdout', 2, 22);
+export const inverse = paint('stdout', 7, 27);
 export const red = paint('stdout', 31, 39);
 export const green = paint('stdout', 32, 39);
 export const yellow = paint('stdout', 33, 39);

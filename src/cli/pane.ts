@@ -8,8 +8,19 @@ import { say } from './output.ts';
 const CLOSED_LIMIT_MS = 20_000;
 const POLL_MS = 50;
 
+export interface JoinOptions {
+  /** Who is told how it went on. */
+  readonly tell?: (text: string) => void;
+  /** Leaves the pane. */
+  readonly signal?: AbortSignal;
+}
+
 /** Hands the terminal over to the session's pane until it is left or ends. */
-export async function joinPane(reeve: Reeve, name: string): Promise<number> {
+export async function joinPane(
+  reeve: Reeve,
+  name: string,
+  { tell = say, signal }: JoinOptions = {},
+): Promise<number> {
   const {
     argv: [program = '', ...args],
     environment,
@@ -18,13 +29,17 @@ export async function joinPane(reeve: Reeve, name: string): Promise<number> {
     const child = spawn(program, args, { stdio: 'inherit', env: environment });
     child.once('error', reject);
     child.once('exit', (status) => resolve(status ?? 1));
+    // tmux gives the terminal back itself when it is asked to end, so its end is awaited.
+    const leave = () => child.kill('SIGTERM');
+    if (signal?.aborted === true) leave();
+    signal?.addEventListener('abort', leave, { once: true });
   });
   const { status, run } = await settled(reeve, name);
   if (run.state !== 'ended') {
-    say(`${name} goes on (${status}). Join it again: reeve attach ${name}`);
+    tell(`${name} goes on (${status}). Join it again: reeve attach ${name}`);
     return code;
   }
-  say(`${name} is ${status}: ${run.reason ?? 'no reason is known'}.`);
+  tell(`${name} is ${status}: ${run.reason ?? 'no reason is known'}.`);
   return run.exitCode ?? (run.outcome === 'stopped' ? 0 : 1);
 }
 

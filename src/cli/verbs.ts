@@ -116,6 +116,14 @@ export const VERBS: readonly Verb[] = [
     execute: async ({ flags }) => (await look()).ls(flags),
   },
   {
+    name: 'top',
+    group: 'Looking',
+    says: 'the same, live: look, attach, stop and resume with single keys',
+    arguments: [],
+    flags: [JSON_FLAG],
+    execute: async ({ flags }) => (await import('./commands/top.ts')).top(flags),
+  },
+  {
     name: 'show',
     group: 'Looking',
     says: 'everything about one session',

@@ -1,0 +1,32 @@
+/** `top`: the overview of `ls`, live. On a screen where there is one; otherwise as text; with --json once. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openReeve } from '../../supervisor/reeve.ts';
+import { print } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+
+/** A store that does not answer must not keep a person who quit. */
+const CLOSING_LIMIT_MS = 1_000;
+
+export async function top(options: OutputOptions): Promise<number> {
+  const reeve = await openReeve();
+  let code = 1;
+  try {
+    if (options.json === true) {
+      print(options, await reeve.list('recent'), '');
+      code = 0;
+    } else if (hasScreen()) code = await (await import('../top/app.ts')).topOnScreen(reeve);
+    else code = await (await import('../top/plain.ts')).topAsText(reeve);
+    return code;
+  } finally {
+    const isClosed = await Promise.race([
+      reeve.close().then(() => true),
+      sleep(CLOSING_LIMIT_MS, false, { ref: false }),
+    ]);
+    if (!isClosed) process.exit(code);
+  }
+}
+
+function hasScreen(): boolean {
+  const { TERM = 'dumb' } = process.env;
+  return process.stdin.isTTY && process.stdout.isTTY && TERM !== 'dumb' && TERM !== '';
+}

@@ -1,0 +1,32 @@
+/** The keys in full. The first lines matter most, for a small screen shows no more. */
+import { span } from '../render/line.ts';
+import type { Line } from '../render/line.ts';
+import { bold, dim } from '../render/style.ts';
+
+const KEYS: readonly (readonly [key: string, long: string, short: string])[] = [
+  ['j k ↓ ↑', 'move; PageUp and PageDown by a screen', 'move; PgUp, PgDn'],
+  ['g G', 'the first, the last', 'first, last'],
+  ['Enter', 'join it in tmux (C-b d comes back), or follow its log', 'join, or follow its log'],
+  ['s', 'stop it, with all that it started; asks first', 'stop it; asks first'],
+  ['r', 'resume an ended session, as its last run was; asks first', 'resume it; asks first'],
+  ['/', 'search names, commands, directories; Escape clears', 'search; Esc clears'],
+  ['Ctrl-L', 'draw the screen anew', 'draw anew'],
+  ['Ctrl-Z', 'suspend', 'suspend'],
+  ['q Ctrl-C', 'quit; nothing that runs is touched', 'quit'],
+];
+const LEGEND = [
+  '▲ needs you   ? unknown   ● working   ○ idle',
+  '✓ done   ✗ failed   ! lost   ■ stopped   ↷ superseded',
+];
+
+const KEY_WIDTH = 12;
+const MIN_COLUMNS_FOR_LONG = 72;
+
+export function helpPage(columns: number): Line[] {
+  const isLong = columns >= MIN_COLUMNS_FOR_LONG;
+  const keys = KEYS.map(([key, long, short]): Line => [
+    span(`  ${key.padEnd(KEY_WIDTH - 2)}`, bold),
+    span(isLong ? long : short),
+  ]);
+  return isLong ? [[], ...keys, [], ...LEGEND.map((text) => [span(`  ${text}`, dim)])] : keys;
+}

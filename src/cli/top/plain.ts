@@ -1,0 +1,51 @@
+/** `top` without a screen: the list again whenever it changed, each with its time, until Ctrl-C. */
+import type { SessionView } from '../../api/session-view.ts';
+import type { Reeve } from '../../supervisor/reeve.ts';
+import { outputWidth, print, say } from '../output.ts';
+import { renderSessions } from '../render/sessions.ts';
+import { clock } from '../../api/time-words.ts';
+import { noticeOf } from './act.ts';
+import { Looking } from './look.ts';
+
+export async function topAsText(reeve: Reeve): Promise<number> {
+  const list = new PlainList();
+  const looking = new Looking(reeve, {
+    asked: () => {},
+    listed: (sessions) => print({}, null, list.listed(sessions, Date.now(), outputWidth()) ?? ''),
+    failed: (error) => {
+      const text = list.failed(error);
+      if (text !== null) say(text);
+    },
+  });
+  const interrupted = new Promise((resolve) => process.once('SIGINT', resolve));
+  try {
+    await looking.start();
+    await interrupted;
+    return 0;
+  } finally {
+    looking.stop();
+  }
+}
+
+/** What is to be printed; null when there is nothing new. */
+export class PlainList {
+  #facts = '';
+  #listedAtMs: number | null = null;
+  #problem = '';
+
+  listed(sessions: readonly SessionView[], nowMs: number, width: number): string | null {
+    // Ages are not among what is compared, or it would change all the time.
+    const facts = JSON.stringify(sessions);
+    const isSame = facts === this.#facts && this.#problem === '';
+    [this.#facts, this.#problem, this.#listedAtMs] = [facts, '', nowMs];
+    return isSame ? null : `reeve top, ${clock(nowMs)}\n${renderSessions(sessions, nowMs, width)}\n`;
+  }
+
+  failed(error: unknown): string | null {
+    const { text, hint } = noticeOf(error);
+    if (text === this.#problem) return null;
+    this.#problem = text;
+    const asOf = this.#listedAtMs === null ? '' : ` The list above is as of ${clock(this.#listedAtMs)}.`;
+    return `not refreshed: ${text}${asOf}${hint === null ? '' : ` ${hint}`}`;
+  }
+}

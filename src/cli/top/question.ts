@@ -1,0 +1,71 @@
+/** What a person is asked before a run is ended or started: all that is needed to say yes or no. */
+import type { RunView, SessionView } from '../../api/session-view.ts';
+import { span } from '../render/line.ts';
+import type { Line } from '../render/line.ts';
+import { bold, dim, yellow } from '../render/style.ts';
+import { age, clock } from '../../api/time-words.ts';
+import { displayWidth } from '../render/width.ts';
+import { wrappedLines } from '../render/wrap.ts';
+import type { Action } from './model.ts';
+
+type Fact = readonly [name: string, value: string];
+
+const NAME_WIDTH = 9;
+const MODES: Readonly<Record<RunView['mode'], string>> = {
+  foreground: 'in a terminal',
+  detached: 'detached',
+  tmux: 'in tmux',
+  adopted: 'adopted',
+};
+
+export function question(
+  { action, session }: { readonly action: Action; readonly session: SessionView },
+  nowMs: number,
+  columns: number,
+): Line[] {
+  const title = `${action === 'stop' ? 'Stop' : 'Resume'} ${session.name}?`;
+  const facts = action === 'stop' ? stopFacts(session, nowMs) : resumeFacts(session, nowMs);
+  return [
+    [
+      span('── ', dim),
+      span(title, (text) => bold(yellow(text))),
+      span(` ${'─'.repeat(Math.max(0, columns - displayWidth(title) - 4))}`, dim),
+    ],
+    ...facts.flatMap((fact) => factLines(fact, columns)),
+  ];
+}
+
+function stopFacts({ run }: SessionView, nowMs: number): Fact[] {
+  const doubt = run.liveness === 'alive' ? '' : `, ${run.liveness}`;
+  const host = run.host.split('/')[0] ?? run.host;
+  return [
+    ['run', `${run.id} (epoch ${run.epoch}, ${MODES[run.mode]})`],
+    ['pid', `${run.pid ?? 'not known yet'} on ${host}${doubt}`],
+    ['since', when(run.startedAt, nowMs)],
+    ['owner', run.actor],
+    ['ends', 'its whole tree: all that it started'],
+  ];
+}
+
+function resumeFacts({ run, argv, cwd, harness, nativeId }: SessionView, nowMs: number): Fact[] {
+  const ended = run.endedAt === null ? '' : `, ${when(run.endedAt, nowMs)}`;
+  return [
+    ['last', `${run.id} (epoch ${run.epoch}), ${run.outcome ?? run.state}${ended}`],
+    ['next', run.mode === 'tmux' ? 'in tmux, as the last one' : 'detached, its output in a log'],
+    ['starts', nativeId === null ? argv.join(' ') : `${harness}, with conversation ${nativeId}`],
+    ['in', cwd],
+  ];
+}
+
+function factLines([name, value]: Fact, columns: number): Line[] {
+  const head = `  ${name}`.padEnd(NAME_WIDTH);
+  return wrappedLines(value, Math.max(1, columns - NAME_WIDTH)).map((line, index) => [
+    span(index === 0 ? head : ' '.repeat(NAME_WIDTH), dim),
+    span(line),
+  ]);
+}
+
+function when(time: string, nowMs: number): string {
+  const atMs = Date.parse(time);
+  return `${clock(atMs)} (${age(atMs, nowMs)} ago)`;
+}

@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
 import { openStore } from '../src/store/open.ts';
 import { readEvents } from '../test/daemon/event-reader.ts';
 import { eventually } from '../test/support/processes.ts';
+import { openBrowser } from '../test/web/browser.ts';
 import { copyWithHistory, startLive } from './history.ts';
 import { compare, inPlace } from './support.ts';
 import type { Built, Figure, Place } from './support.ts';
@@ -15,6 +17,10 @@ const EVENTS = 300;
 const IDLE = 100;
 const LIVE = 500;
 const REQUESTS = 40;
+const FEW = 10;
+const PAINTS = 9;
+/** The mark that the page sets when rows are on the screen. */
+const PAINTED = 'reeve:rows';
 /** Long enough for several sweeps, and for what little there is to show. */
 const CPU_SECONDS = 30;
 /** The collector of a program that was just started has not been through everything yet. */
@@ -29,7 +35,9 @@ export function measureDaemon(built: Built): Promise<readonly Figure[]> {
       await sleep(REST_MS);
       figures.push(await idleCpu(daemon.pid));
     });
-    figures.push(await listing(built, place), ...(await memory(built, place)));
+    figures.push(await listing(built, place));
+    await startLive(place, IDLE, LIVE);
+    figures.push(...(await memory(built, place)), await firstPaint(built, place));
     return figures;
   });
 }
@@ -140,7 +148,6 @@ function getMs(place: Place, path: string): Promise<number> {
 async function memory(built: Built, place: Place): Promise<readonly Figure[]> {
   const home = join(place.root, 'state-without-sessions');
   const none = await memoryMb(built, { ...place, home, env: { ...place.env, REEVE_HOME: home } });
-  await startLive(place, IDLE, LIVE);
   const many = await memoryMb(built, place);
   return [
     {
@@ -173,4 +180,47 @@ function residentMb(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
   if (kilobytes === undefined) throw new Error(`The memory of process ${pid} cannot be read.`);
   return (Number(kilobytes) * 1024) / 1e6;
+}
+
+/** From the beginning of the navigation to the first rows, each time in a browser profile that has nothing of it. */
+async function firstPaint(built: Built, crowded: Place): Promise<Figure> {
+  const browser = await openBrowser();
+  try {
+    return await inPlace(built, async (place) => {
+      await startLive(place, 0, FEW);
+      return served(built, place, () =>
+        served(built, crowded, async () => {
+          const paint = (of: Place) => () => paintMs(built, browser, of);
+          for (const of of [place, crowded]) await paint(of)();
+          const { subject, baseline, ratio } = await compare(PAINTS, paint(crowded), paint(place));
+          return {
+            figure: `the overview's first useful paint with ${LIVE} sessions to ${FEW}`,
+            measured: ratio,
+            bar: { atMost: 2 },
+            unit: 'ratio',
+            from: `medians of ${PAINTS}: ${subject.toFixed(0)} ms to ${baseline.toFixed(0)} ms`,
+          };
+        }),
+      );
+    });
+  } finally {
+    await browser.close();
+  }
+}
+
+async function paintMs(built: Built, browser: Browser, { env }: Place): Promise<number> {
+  const opened = execFileSync(process.execPath, [built.cli, 'open', '--json'], { env, encoding: 'utf8' });
+  const { url } = JSON.parse(opened) as { url: string };
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(url);
+    await page.locator('.row').first().waitFor();
+    // The link led there by a redirect, which is not the overview's.
+    await page.reload();
+    const mark = await page.waitForFunction(`performance.getEntriesByName('${PAINTED}')[0]?.startTime`);
+    return Number(await mark.jsonValue());
+  } finally {
+    await context.close();
+  }
 }

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, rmSync } from 'node:fs';
 import { rolldown } from 'rolldown';
+import { build } from 'vite';
 
 // What every start needs.
 const CORE =
@@ -18,6 +19,7 @@ for (const program of ['process/keeper.pl', 'hook/hook.sh', 'hook/opencode-plugi
   copyFileSync(`src/${program}`, `dist/${program.split('/')[1]}`);
 }
 chmodSync('dist/reeve.cjs', 0o755);
+await build({ configFile: 'web/vite.config.ts', logLevel: 'warn' });
 execFileSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
 
 async function bundle(input, format, ending) {

@@ -10,7 +10,11 @@ const CHAOS_SECONDS = '30';
 process.chdir(new URL('..', import.meta.url).pathname);
 const chosen = process.argv.slice(2);
 
-const missing = () => [...(hasPostgres() ? [] : ['postgresql']), ...(onPath('tmux') ? [] : ['tmux'])];
+const missing = () => [
+  ...(hasPostgres() ? [] : ['postgresql']),
+  ...(onPath('tmux') ? [] : ['tmux']),
+  ...(process.env.REEVE_CHROMIUM !== undefined || onPath('chromium') ? [] : ['chromium']),
+];
 if (missing().length > 0) install(missing());
 if (missing().length > 0) {
   console.error(`The tests need programs that are not here: apt-get install ${missing().join(' ')}.`);

@@ -17,7 +17,7 @@ import type {
   TreeView,
   WhyView,
 } from './http-views.ts';
-import type { RunView, SessionView } from './session-view.ts';
+import type { RunView } from './session-view.ts';
 
 const time = () => z.iso.datetime().openapi({ example: '2026-11-15T20:52:11.000Z' });
 const nullable = <T extends z.ZodType>(schema: T) => schema.nullable();
@@ -90,8 +90,7 @@ const detailed = {
   doubt: nullable(z.string()).openapi({ description: 'Why nothing could be proven, when nothing could.' }),
 };
 
-export const sessionSchema = z.object(session).strict().openapi('Session') satisfies z.ZodType<SessionView>;
-export const rowSchema = z
+const rowSchema = z
   .object({ ...session, ...looks })
   .strict()
   .openapi('SessionRow') satisfies z.ZodType<SessionRow>;

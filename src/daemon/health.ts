@@ -1,5 +1,5 @@
 /** How each part of the daemon is. Off is a choice; broken is a failure; unreadable is not knowing. */
-export type PartState = 'good' | 'off' | 'broken' | 'unreadable';
+type PartState = 'good' | 'off' | 'broken' | 'unreadable';
 
 export interface PartHealth {
   readonly is: PartState;

@@ -30,7 +30,7 @@ interface Pane {
   readonly bracketedPaste: 'on' | 'off' | 'unknown';
 }
 
-export interface Picture {
+interface Picture {
   readonly screen: string;
   readonly columns: number;
   readonly rows: number;

@@ -12,7 +12,7 @@ export type Caller =
   | { readonly is: 'user' }
   | { readonly is: 'run'; readonly run: string; readonly token: string };
 
-export interface Credentials {
+interface Credentials {
   readonly authorization: string | undefined;
   readonly cookie: string | undefined;
 }

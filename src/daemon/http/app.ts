@@ -7,7 +7,7 @@ import { isWell } from '../health.ts';
 import { foreignness } from './access.ts';
 import type { Caller } from './access.ts';
 import { addActing } from './acting.ts';
-import { docsPage } from './docs-page.ts';
+import { DOCS_STYLE, docsPage } from './docs-page.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
 import { answerError, usageError } from './operation.ts';
@@ -161,4 +161,5 @@ function addDocumentation(app: App, { record }: Parts): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.get('/openapi.json', (request) => request.json(document()));
   app.get('/docs', (request) => request.html(docsPage(document())));
+  app.get('/docs.css', (request) => request.body(DOCS_STYLE, 200, { 'content-type': 'text/css' }));
 }

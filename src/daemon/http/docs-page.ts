@@ -23,7 +23,8 @@ interface DocumentedOperation {
   >;
 }
 
-const STYLE = `
+/** Beside the page, whose policy lets nothing inline in. */
+export const DOCS_STYLE = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 code, pre { font: 13px/1.5 ui-monospace, monospace; }
@@ -54,7 +55,7 @@ export function docsPage(openApi: object): string {
   );
   const { title, version, description = '' } = document.info;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(title)} API</title><style>${STYLE}</style></head><body><main>
+<title>${escaped(title)} API</title><link rel="stylesheet" href="/docs.css"></head><body><main>
 <h1>${escaped(title)} API <small>${escaped(version)}</small></h1><p>${escaped(description)}</p>
 <p>Over the socket in the state directory nothing more is needed: <code>curl --unix-socket "$(reeve paths --json | jq -r .home)/daemon/socket" http://localhost/v1/sessions</code>.
 Over the loopback, send the token of <code>daemon/token</code> as <code>Authorization: Bearer</code>. Inside a run, <code>Bearer $REEVE_RUN.$REEVE_TOKEN</code> speaks for that run alone.
@@ -89,7 +90,8 @@ function titled(title: string, schema: unknown): string {
 }
 
 function json(value: unknown): string {
-  return `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`;
+  const text = escaped(JSON.stringify(value, null, 2));
+  return `<pre>${text.replaceAll(/#\/components\/schemas\/(\w+)/g, '<a href="#$1">$1</a>')}</pre>`;
 }
 
 function escaped(text: string): string {

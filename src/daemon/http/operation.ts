@@ -37,11 +37,7 @@ export interface Operation<
   readonly does: (given: Given<P, Q, B>) => Promise<unknown>;
 }
 
-export interface Given<
-  P extends Shape | undefined,
-  Q extends Shape | undefined,
-  B extends Shape | undefined,
-> {
+interface Given<P extends Shape | undefined, Q extends Shape | undefined, B extends Shape | undefined> {
   readonly params: Infer<P>;
   readonly query: Infer<Q>;
   readonly body: Infer<B>;

@@ -1,0 +1,21 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { startFeed } from './live/feed.ts';
+import { startClock } from './live/now.ts';
+import { startKeys } from './keys.ts';
+import { startRouting } from './route.ts';
+import { startTheme } from './theme.ts';
+import './styles/tokens.css';
+import './styles/page.css';
+import './styles/overview.css';
+import './styles/session.css';
+import './styles/strip.css';
+import './styles/dialog.css';
+
+startTheme();
+startRouting();
+startClock();
+startKeys();
+startFeed();
+const root = document.querySelector('#app');
+if (root !== null) render(<App />, root);

@@ -1,6 +1,7 @@
 /** The overview of sessions as a table: for `ls`, which prints it, and for `top`, which lays it out on a screen. */
 import { bold, cyan, dim, gray, green, magenta, red, yellow } from './style.ts';
 import type { SessionView } from '../../api/session-view.ts';
+import { MARKS } from '../../api/status-words.ts';
 import type { Status } from '../../lifecycle/status.ts';
 import { painted, span } from './line.ts';
 import type { Line, Paint } from './line.ts';
@@ -8,16 +9,16 @@ import { groupsOf } from './session-groups.ts';
 import { age } from '../../api/time-words.ts';
 import { cut, cutStart, displayWidth, padded, plainText } from './width.ts';
 
-const MARKS: Readonly<Record<Status, readonly [mark: string, colour: Paint]>> = {
-  working: ['●', green],
-  idle: ['○', cyan],
-  'needs-input': ['▲', yellow],
-  unknown: ['?', magenta],
-  done: ['✓', green],
-  failed: ['✗', red],
-  superseded: ['↷', gray],
-  stopped: ['■', gray],
-  lost: ['!', yellow],
+const COLOURS: Readonly<Record<Status, Paint>> = {
+  working: green,
+  idle: cyan,
+  'needs-input': yellow,
+  unknown: magenta,
+  done: green,
+  failed: red,
+  superseded: gray,
+  stopped: gray,
+  lost: yellow,
 };
 
 const HEADINGS = ['', 'SESSION', 'STATUS', 'FOR', 'HARNESS', 'PID', 'COMMAND', 'DIRECTORY'] as const;
@@ -44,12 +45,12 @@ export interface SessionTable {
 }
 
 export function statusMark(status: Status): string {
-  const [mark, colour] = MARKS[status];
+  const [mark, colour] = [MARKS[status], COLOURS[status]];
   return colour(mark);
 }
 
 export function coloured(status: Status): string {
-  return MARKS[status][1](status);
+  return COLOURS[status](status);
 }
 
 export function renderSessions(sessions: readonly SessionView[], nowMs: number, width: number): string {
@@ -120,7 +121,7 @@ function lineOf(
 
 function paintOf(column: number, status: Status): Paint | undefined {
   if (column === NAME) return bold;
-  return column <= STATUS ? MARKS[status][1] : undefined;
+  return column <= STATUS ? COLOURS[status] : undefined;
 }
 
 function wantOf({ status, activity }: SessionView): Line | null {
@@ -132,7 +133,7 @@ function cellsOf(session: SessionView, nowMs: number, nameWidth: number): string
   const { run, status, activity } = session;
   const sinceMs = Date.parse(activity?.since ?? run.endedAt ?? run.startedAt);
   return [
-    MARKS[status][0],
+    MARKS[status],
     cut(plainText(session.name), nameWidth),
     status,
     age(sinceMs, nowMs),

@@ -2,11 +2,12 @@
 import { computed, signal } from '@preact/signals';
 import type { SessionRow } from '../../../src/api/http-views.ts';
 import { sessions } from '../live/sessions.ts';
-import { GROUPS, isLive, sinceMs } from '../words/status.ts';
-import type { GroupKind } from '../words/status.ts';
+import { STATUS_GROUPS } from '../../../src/api/status-words.ts';
+import { isLive, sinceMs } from '../words/status.ts';
+import type { StatusGroup } from '../../../src/api/status-words.ts';
 import { matches } from './search.ts';
 
-export interface Group extends GroupKind {
+export interface Group extends StatusGroup {
   readonly rows: readonly SessionRow[];
 }
 
@@ -26,7 +27,7 @@ export const groups = computed<readonly Group[]>(() => {
     (row) =>
       (harnessFilter.value === null || row.harness === harnessFilter.value) && matches(row, query.value),
   );
-  return GROUPS.map((kind) => ({
+  return STATUS_GROUPS.map((kind) => ({
     ...kind,
     rows: ordered(
       shown.filter(({ status }) => kind.statuses.includes(status)),
@@ -46,14 +47,14 @@ export const harnesses = computed<readonly (readonly [harness: string, count: nu
 
 /** Of all sessions, whatever is searched for. */
 export const needingCount = computed(
-  () => [...sessions.value.values()].filter((row) => GROUPS[0]?.statuses.includes(row.status)).length,
+  () => [...sessions.value.values()].filter((row) => STATUS_GROUPS[0]?.statuses.includes(row.status)).length,
 );
 
 /**
  * Rows must not jump about under a pointer: who waits longest stands first, so that a new one is added below; what is
  * alive stands by its start, which does not change while it works and rests.
  */
-function ordered(rows: readonly SessionRow[], { name }: GroupKind): readonly SessionRow[] {
+function ordered(rows: readonly SessionRow[], { name }: StatusGroup): readonly SessionRow[] {
   const keyOf = (row: SessionRow): number => {
     if (name === 'needs-you') return sinceMs(row);
     return isLive(row) ? -Date.parse(row.run.startedAt) : -sinceMs(row);

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact';
 import { isHelpOpen, KEYS } from '../keys.ts';
-import { GROUPS, MARKS } from '../words/status.ts';
+import { STATUS_GROUPS, MARKS } from '../../../src/api/status-words.ts';
 import { Dialog } from './dialog.tsx';
 import { StatusMark } from './status-mark.tsx';
 
@@ -22,7 +22,7 @@ export function HelpDialog() {
         ))}
       </dl>
       <ul class="marks" role="list">
-        {GROUPS.flatMap(({ statuses }) => statuses).map((status) => (
+        {STATUS_GROUPS.flatMap(({ statuses }) => statuses).map((status) => (
           <li key={MARKS[status]}>
             <StatusMark status={status} /> {status}
           </li>

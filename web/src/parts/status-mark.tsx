@@ -1,5 +1,5 @@
 import type { Status } from '../../../src/lifecycle/status.ts';
-import { MARKS } from '../words/status.ts';
+import { MARKS } from '../../../src/api/status-words.ts';
 
 /** The mark says nothing that the word beside it does not say. */
 export function StatusMark({ status }: { readonly status: Status }) {

@@ -2,7 +2,8 @@
 import type { RunView } from '../../../src/api/session-view.ts';
 import type { Status } from '../../../src/lifecycle/status.ts';
 import { hostName } from '../words/short.ts';
-import { outcomeWord, STATUS_OF_OUTCOME } from '../words/status.ts';
+import { STATUS_OF_OUTCOME } from '../../../src/lifecycle/status.ts';
+import { outcomeWord } from '../words/status.ts';
 import { clock, longLength, timeOfDay } from '../words/time.ts';
 import { lengthMs } from './strip-layout.ts';
 

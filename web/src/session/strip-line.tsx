@@ -1,7 +1,7 @@
 import type { RunView } from '../../../src/api/session-view.ts';
 import type { Status } from '../../../src/lifecycle/status.ts';
 import { now } from '../live/now.ts';
-import { MARKS } from '../words/status.ts';
+import { MARKS } from '../../../src/api/status-words.ts';
 import { length, shortClock } from '../words/time.ts';
 import { runLabel, runStatus } from './run-words.ts';
 import type { Piece, StripLine } from './strip-layout.ts';

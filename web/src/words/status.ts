@@ -1,47 +1,6 @@
-/** Statuses as the terminal shows them: the same groups, words and marks. */
+/** What a status rests on, in words; its mark and its group are the terminal's too (api/status-words.ts). */
 import type { SessionView } from '../../../src/api/session-view.ts';
 import type { Outcome } from '../../../src/lifecycle/run.ts';
-import type { Status } from '../../../src/lifecycle/status.ts';
-
-export const MARKS: Readonly<Record<Status, string>> = {
-  working: '●',
-  idle: '○',
-  'needs-input': '▲',
-  unknown: '?',
-  done: '✓',
-  failed: '✗',
-  superseded: '↷',
-  stopped: '■',
-  lost: '!',
-};
-
-type GroupName = 'needs-you' | 'working' | 'idle' | 'ended';
-
-export interface GroupKind {
-  readonly name: GroupName;
-  readonly title: string;
-  readonly statuses: readonly Status[];
-}
-
-/** In the order in which a person wants to know of them. */
-export const GROUPS: readonly GroupKind[] = [
-  { name: 'needs-you', title: 'Needs you', statuses: ['needs-input', 'unknown'] },
-  { name: 'working', title: 'Working', statuses: ['working'] },
-  { name: 'idle', title: 'Idle', statuses: ['idle'] },
-  { name: 'ended', title: 'Ended', statuses: ['done', 'failed', 'lost', 'stopped', 'superseded'] },
-];
-
-export const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
-  completed: 'done',
-  failed: 'failed',
-  never_started: 'failed',
-  over_budget: 'stopped',
-  stopped: 'stopped',
-  cancelled: 'stopped',
-  reaped: 'stopped',
-  superseded: 'superseded',
-  lost: 'lost',
-};
 
 /** `never_started` is a word of the record; people read `never started`. */
 export function outcomeWord(outcome: Outcome): string {

@@ -19,10 +19,13 @@ export async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   let last = from;
-  const read = (range: { after: number; limit: number }) => context.store.events(range);
+  const read = async (range: { after: number; limit: number }) => {
+    const events = await context.store.events(range);
+    health.report(name, 'good', `at event ${events.at(-1)?.seq ?? range.after}`);
+    return events;
+  };
   while (!signal.aborted) {
     try {
-      health.report(name, 'good', 'followed');
       for await (const events of followEvents(read, changes, last, signal)) {
         for (const event of events) {
           await take(event);

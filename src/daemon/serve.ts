@@ -152,8 +152,8 @@ async function begin(
       from: latestSeq,
       take: (event) => {
         metrics.take(event, Date.now());
-        // Something to listen to that was not there before.
-        if (event.kind === 'run.executing') parts.loop.poke('sessions');
+        // Something to listen to that was not there before, or that is not live any more and must not be counted so.
+        if (event.kind === 'run.executing' || event.kind === 'run.ended') parts.loop.poke('sessions');
       },
     },
     {

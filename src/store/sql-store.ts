@@ -66,7 +66,8 @@ export function createStore(driver: SqlDriver): Store {
     run: (runId) => driver.read((sql) => readRun(sql, runId)),
     sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,
     find: (reference) => driver.read((sql) => find(sql, reference)),
-    sessionsOf: async (ids) => {
+    sessionsOf: async (given) => {
+      const ids = given.filter((id) => !isUnstorable(id));
       if (ids.length === 0) return [];
       // Of few different lengths, for each length is a statement of its own, which is kept.
       const slots = Array.from(
@@ -377,6 +378,7 @@ async function overview(driver: SqlDriver, endedLimit: number): Promise<Overview
 }
 
 async function find(sql: Sql, reference: string): Promise<{ matches: readonly SessionWithRun[] }> {
+  if (isUnstorable(reference)) return { matches: [] };
   const attempts: [where: string, values: readonly (string | number)[]][] = [
     ['s.name = ?', [reference]],
     [
@@ -398,4 +400,9 @@ async function find(sql: Sql, reference: string): Promise<{ matches: readonly Se
     if (rows.length > 0) return { matches: rows.map(sessionWithRunOf) };
   }
   return { matches: [] };
+}
+
+/** SQLite reads a text up to its first NUL, and would find what only begins like it; PostgreSQL refuses it. */
+function isUnstorable(text: string): boolean {
+  return text.includes('\0');
 }

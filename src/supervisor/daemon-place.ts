@@ -80,8 +80,10 @@ export function leaveDaemonPlace(home: Home): void {
 /** The record of whoever was there last, alive or not. */
 export function lastDaemon(home: Home): DaemonRecord | null {
   try {
-    // Written by `recordDaemon`, whole or not at all.
-    return JSON.parse(readFileSync(daemonPlace(home).record, 'utf8')) as DaemonRecord;
+    // Written by `recordDaemon`, whole or not at all; of anything else nothing is believed.
+    const record = JSON.parse(readFileSync(daemonPlace(home).record, 'utf8')) as Partial<DaemonRecord> | null;
+    const isWhole = typeof record?.process?.pid === 'number' && typeof record.port === 'number';
+    return isWhole ? (record as DaemonRecord) : null;
   } catch {
     return null;
   }

@@ -95,9 +95,11 @@ async function startDaemon(context: Context, port: number | undefined): Promise<
     child.once('exit', (code) => resolve(code ?? 1));
   });
   const over = new AbortController();
-  const answer = await Promise.race([answering(context, child.pid ?? 0, over.signal), exited]);
-  over.abort();
-  child.unref();
+  const answer = await Promise.race([answering(context, child.pid ?? 0, over.signal), exited]).finally(() => {
+    over.abort();
+    // One that does not answer must not be waited for either.
+    child.unref();
+  });
   if (typeof answer !== 'number') return answer;
   const said = readFileSync(log, 'utf8').slice(before).trim();
   const other = findDaemon(context);

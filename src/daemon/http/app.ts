@@ -1,6 +1,7 @@
 /** The HTTP API: who may ask, what there is, and what is answered when it fails. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
 import { ReeveError } from '../../api/errors.ts';
 import { resolveSession } from '../../supervisor/resolve.ts';
 import { isWell } from '../health.ts';
@@ -26,6 +27,9 @@ export function createApp(parts: Parts): App {
     },
   });
   app.onError((error, request) => {
+    // What the library refuses by itself: a body that is not the JSON that it says it is.
+    if (error instanceof HTTPException && error.status < 500)
+      return answerError(request, new ReeveError('usage', `${error.message}.`));
     if (!(error instanceof ReeveError))
       parts.log(`${request.req.routePath} failed: ${error.stack ?? error.message}`);
     return answerError(request, error);
@@ -48,7 +52,8 @@ export function createApp(parts: Parts): App {
   app.get('/healthz', async (request) => {
     const state = await healthOf(parts);
     const status = isWell(state) ? 200 : 503;
-    const isKnown = callerOf(request.req, request.env.via, parts) !== null;
+    // A run's token is only looked at here, not compared with that run's.
+    const isKnown = callerOf(request.req, request.env.via, parts)?.is === 'user';
     // Whoever may not ask for more may still see whether it lives.
     return request.json(
       { status: status === 200 ? 'well' : 'unwell', ...(isKnown ? { parts: state } : {}) },
@@ -107,8 +112,18 @@ async function requireOwn(
   if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');
   const asked = method === 'GET' ? OWN_LOOKS.exec(path)?.[1] : undefined;
   if (asked === undefined) throw forbidden;
-  const { session } = await resolveSession(context, decodeURIComponent(asked));
-  if (session.id !== held.sessionId) throw forbidden;
+  if ((await sessionIdOf(context, asked)) !== held.sessionId) throw forbidden;
+}
+
+/** Null for what is none, or several: which others there are is not for a run to know. */
+async function sessionIdOf(context: Parts['context'], encoded: string): Promise<string | null> {
+  try {
+    return (await resolveSession(context, decodeURIComponent(encoded))).session.id;
+  } catch (error) {
+    const isNone = error instanceof ReeveError && (error.code === 'not_found' || error.code === 'ambiguous');
+    if (isNone || error instanceof URIError) return null;
+    throw error;
+  }
 }
 
 /** Anything else could be sent by a form of any page. */

@@ -22,6 +22,7 @@ function serverFor(app: App, via: Via): Server {
 
 export async function listenOnSocket(app: App, { home }: Context): Promise<Server> {
   const { socket } = daemonPlace(home);
+  requireShort(socket);
   const server = serverFor(app, 'socket');
   // What lies there is a dead one's, for this process holds the lock.
   rmSync(socket, { force: true });
@@ -34,6 +35,19 @@ export async function listenOnSocket(app: App, { home }: Context): Promise<Serve
   }
   chmodSync(socket, 0o600);
   return server;
+}
+
+/** The kernel's limit, less the byte that ends it. A longer one is cut without a word, and leads elsewhere. */
+const MAX_SOCKET_BYTES = process.platform === 'darwin' ? 103 : 107;
+
+function requireShort(socket: string): void {
+  const bytes = Buffer.byteLength(socket);
+  if (bytes <= MAX_SOCKET_BYTES) return;
+  throw new ReeveError(
+    'state_directory',
+    `${socket} has ${bytes} bytes, and a socket may have ${MAX_SOCKET_BYTES}.`,
+    { hint: 'Choose a state directory with a shorter path, with REEVE_HOME.' },
+  );
 }
 
 export async function listenOnLoopback(

@@ -65,7 +65,9 @@ function addList(app: App, { context, metrics }: Parts): void {
         .slice(0, MAX_IDS);
       const sessions = await overview(context, wanted === undefined ? { range } : { ids: wanted });
       const ended = sessions.filter(({ run }) => run.state === 'ended').length;
-      return { sessions, earlier: wanted === undefined ? metrics.endedSessions() - ended : 0, seq };
+      // The two are not counted at one instant.
+      const earlier = wanted === undefined ? Math.max(0, metrics.endedSessions() - ended) : 0;
+      return { sessions, earlier, seq };
     },
   });
 }

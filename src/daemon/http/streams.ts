@@ -4,6 +4,7 @@ import type { SSEStreamingApi } from 'hono/streaming';
 import type { Context as Request } from 'hono';
 import { ReeveError } from '../../api/errors.ts';
 import { viewEvents } from '../../supervisor/events.ts';
+import { logTail } from '../../supervisor/log-tail.ts';
 import { followEvents } from '../follow-events.ts';
 import type { App, Environment } from './operation.ts';
 import type { Parts } from './parts.ts';
@@ -41,18 +42,23 @@ export function addStreams(app: App, parts: Parts): void {
 
   // Before the operations of the same path, which answer whoever does not want a stream.
   app.get('/v1/events', async (request, next) => {
-    if (!(request.req.header('accept') ?? '').includes('text/event-stream')) return next();
+    if (isHead(request) || !(request.req.header('accept') ?? '').includes('text/event-stream')) return next();
     const from = await startOf(request, parts);
     return stream(request, (sse, signal) => sendEvents(parts, sse, from, signal));
   });
   app.get('/v1/sessions/:session/logs', async (request, next) => {
-    if (request.req.query('follow') !== 'true') return next();
+    if (isHead(request) || request.req.query('follow') !== 'true') return next();
     const session = request.req.param('session');
     // Found before the stream begins, so that what is not there is an error and not an empty stream.
-    await parts.reeve.show(session);
+    await logTail(parts.context, session, 0);
     const lines = Math.min(MAX_LINES, numberOf(request.req.query('lines') ?? '200', 'lines'));
     return stream(request, (sse, signal) => sendLog(parts, sse, session, lines, signal));
   });
+}
+
+/** Asked for the head alone, it is answered without a body: nobody would ever read the stream, or leave it. */
+function isHead(request: Request<Environment>): boolean {
+  return request.req.method === 'HEAD';
 }
 
 /** Behind the last one that the reader has seen; without any word of it, from now on. */

@@ -2,7 +2,7 @@
  * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
-import { watch } from 'node:fs';
+import { statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
@@ -74,6 +74,11 @@ function watchFile(path: string, listener: () => void): () => void {
   };
 }
 
+function fileAt(path: string): string {
+  const status = statSync(path, { throwIfNoEntry: false });
+  return status === undefined ? 'none' : `${status.dev} ${status.ino}`;
+}
+
 class Connection {
   readonly #path: string;
   readonly #database: DatabaseSyncInstance;
@@ -87,6 +92,9 @@ class Connection {
     forUpdate: '',
     lockEventOrder: async () => {},
   };
+
+  /** Which file was opened; null until it surely is there. */
+  #file: string | null = null;
 
   constructor(path: string) {
     this.#path = path;
@@ -102,6 +110,7 @@ class Connection {
     const version = this.#explained(() => this.#schemaVersionAtOnce());
     await this.#switchToLog();
     this.#database.exec('pragma synchronous = full; pragma foreign_keys = on');
+    this.#file = fileAt(this.#path);
     if (version === SCHEMA_VERSION) return;
     await this.transaction(async () => {
       // Read again: of many openers of a fresh directory, one migrates and the others find it done.
@@ -113,6 +122,7 @@ class Connection {
   }
 
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    this.#requireSameFile();
     try {
       return await work(this.sql);
     } catch (error) {
@@ -121,6 +131,7 @@ class Connection {
   }
 
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    this.#requireSameFile();
     this.#begin();
     try {
       const result = await work(this.sql);
@@ -134,6 +145,14 @@ class Connection {
 
   close(): void {
     this.#database.close();
+  }
+
+  /** Moved away or replaced, it is still open here, while others begin another one: there would be two owners. */
+  #requireSameFile(): void {
+    if (this.#file === null || fileAt(this.#path) === this.#file) return;
+    throw new ReeveError('store_unavailable', `${this.#path} is not the file any more that was opened.`, {
+      hint: 'Put it back, or end what has it open (reeve serve stop) and begin anew.',
+    });
   }
 
   /** SQLite does not wait with this one when another opener of a fresh file writes to it, so it is tried again. */

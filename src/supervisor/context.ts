@@ -29,19 +29,21 @@ export interface OpenOptions {
   readonly environment?: Environment;
 }
 
-export async function openContext(options: OpenOptions = {}): Promise<Context> {
+/** What there is without the store: enough to find a daemon, also while the store is away. */
+export type Machine = Pick<Context, 'home' | 'table' | 'environment'>;
+
+export function openMachine(options: OpenOptions = {}): Machine {
   const environment = options.environment ?? process.env;
   const home = options.home === undefined ? homeFrom(environment) : homeAt(options.home);
   prepareHome(home);
+  return { home, table: openProcessTable(), environment };
+}
+
+export async function openContext(options: OpenOptions = {}): Promise<Context> {
+  const { home, table, environment } = openMachine(options);
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
   const store = await openStore(postgres === '' ? { sqlite: home.database } : { postgres });
-  return {
-    home,
-    store,
-    table: openProcessTable(),
-    actor: options.actor ?? actorFrom(environment),
-    environment,
-  };
+  return { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
 }
 
 function openProcessTable(): ProcessTable {

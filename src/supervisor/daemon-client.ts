@@ -2,15 +2,15 @@
 import { request } from 'node:http';
 import { ReeveError } from '../api/errors.ts';
 import type { ErrorCode } from '../api/errors.ts';
-import type { Context } from './context.ts';
+import type { Machine } from './context.ts';
 import { daemonPlace } from './daemon-place.ts';
 
 /** Longer than any look takes; what ends runs is asked for by those who wait themselves. */
 const LIMIT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-export function askDaemon(context: Context, method: string, path: string, body?: unknown): Promise<unknown> {
-  const { socket } = daemonPlace(context.home);
+export function askDaemon({ home }: Machine, method: string, path: string, body?: unknown): Promise<unknown> {
+  const { socket } = daemonPlace(home);
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
       reject(

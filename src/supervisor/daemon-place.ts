@@ -12,7 +12,7 @@ import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { holdAlone } from '../store/sole-holder.ts';
-import type { Context } from './context.ts';
+import type { Machine } from './context.ts';
 import type { Home } from './home.ts';
 
 export interface DaemonPlace {
@@ -59,10 +59,10 @@ export function becomeDaemon(home: Home): (() => void) | null {
 }
 
 /** Only by the one that holds the lock. */
-export function recordDaemon(context: Context, port: number, version: string): DaemonRecord {
-  const { record } = daemonPlace(context.home);
+export function recordDaemon(machine: Machine, port: number, version: string): DaemonRecord {
+  const { record } = daemonPlace(machine.home);
   const written: DaemonRecord = {
-    process: identify(context.table, process.pid),
+    process: identify(machine.table, process.pid),
     startedAtMs: Date.now(),
     version,
     port,
@@ -94,10 +94,10 @@ export type DaemonSeen =
   | { readonly is: 'none' }
   | { readonly is: 'unknown'; readonly record: DaemonRecord; readonly because: string };
 
-export function findDaemon(context: Context): DaemonSeen {
-  const record = lastDaemon(context.home);
+export function findDaemon(machine: Machine): DaemonSeen {
+  const record = lastDaemon(machine.home);
   if (record === null) return { is: 'none' };
-  const liveness = probe(context.table, record.process);
+  const liveness = probe(machine.table, record.process);
   if (liveness.is === 'alive') return { is: 'running', record };
   return liveness.is === 'dead' ? { is: 'none' } : { is: 'unknown', record, because: liveness.because };
 }
@@ -132,16 +132,16 @@ const KILL_LIMIT_MS = 5_000;
 const POLL_MS = 20;
 
 /** The daemon that was there, now proven gone; null when there was none. No run is touched by it. */
-export async function stopDaemon(context: Context): Promise<DaemonRecord | null> {
-  const seen = findDaemon(context);
+export async function stopDaemon(machine: Machine): Promise<DaemonRecord | null> {
+  const seen = findDaemon(machine);
   if (seen.is === 'none') return null;
   const { record } = seen;
-  const isGone = () => probe(context.table, record.process).is === 'dead';
+  const isGone = () => probe(machine.table, record.process).is === 'dead';
   for (const [signal, limitMs] of [
     ['SIGTERM', STOP_GRACE_MS],
     ['SIGKILL', KILL_LIMIT_MS],
   ] as const) {
-    if (seen.is === 'running') signalProven(context.table, record.process, signal);
+    if (seen.is === 'running') signalProven(machine.table, record.process, signal);
     for (let waitedMs = 0; waitedMs < limitMs; waitedMs += POLL_MS) {
       if (isGone()) return record;
       await sleep(POLL_MS);

@@ -23,11 +23,23 @@ export type { ShimName, ShimStatus } from '../harness/shim.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export function installHooksFor(target: HookTarget, environment: Environment): HookReport {
+/** All or none: what cannot be read is refused before anything is written. */
+export function changeHooksFor(
+  action: 'install' | 'remove',
+  targets: readonly HookTarget[],
+  environment: Environment,
+): readonly HookReport[] {
+  const change = action === 'install' ? installHooksFor : removeHooksFor;
+  const broken = targets.find((target) => hookStatusFor(target, environment).is === 'unreadable');
+  if (broken !== undefined) change(broken, environment);
+  return targets.map((target) => change(target, environment));
+}
+
+function installHooksFor(target: HookTarget, environment: Environment): HookReport {
   return installHooks(target, placeIn(environment), programs());
 }
 
-export function removeHooksFor(target: HookTarget, environment: Environment): HookReport {
+function removeHooksFor(target: HookTarget, environment: Environment): HookReport {
   return removeHooks(target, placeIn(environment));
 }
 

@@ -1,4 +1,6 @@
 /** Whether the daemon and its parts are well: off is a choice, broken a failure, unreadable not knowing. */
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createHealth, isWell } from '../../src/daemon/health.ts';
 import type { PartHealth } from '../../src/daemon/health.ts';
@@ -7,7 +9,7 @@ import { startPostgres } from '../support/postgres.ts';
 import { eventually } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { openDaemon } from './support.ts';
+import { openDaemon, told } from './support.ts';
 import type { Daemon } from './support.ts';
 
 describe('a part', () => {
@@ -96,7 +98,16 @@ const look = async (daemon: Daemon) => {
     ...Object.fromEntries(Object.entries(parts).map(([name, { is }]) => [name, is])),
   };
 };
-const WELL = { http: 200, status: 'well', events: 'good', sessions: 'good', figures: 'good', store: 'good' };
+const WELL = {
+  http: 200,
+  status: 'well',
+  events: 'good',
+  notices: 'good',
+  notifications: 'off',
+  sessions: 'good',
+  figures: 'good',
+  store: 'good',
+};
 
 describe('a daemon', () => {
   let sandbox: Sandbox;
@@ -118,8 +129,26 @@ describe('a daemon', () => {
     expect([status.pid, status.url, Object.keys(status.parts).toSorted()]).toEqual([
       daemon.pid,
       daemon.url,
-      ['events', 'figures', 'sessions', 'store'],
+      ['events', 'figures', 'notices', 'notifications', 'sessions', 'store'],
     ]);
+  });
+});
+
+describe('a daemon whose database is moved away', () => {
+  it('serves it no longer, for others begin another one, and there would be two owners', async () => {
+    const sandbox = createSandbox();
+    const daemon = await openDaemon(sandbox);
+    await sandbox.json(['run', '-d', '-s', 'a', '--', 'sleep', '600']);
+    const files = ['reeve.db', 'reeve.db-wal', 'reeve.db-shm'].map((name) => join(sandbox.home, name));
+    for (const file of files) renameSync(file, `${file}.away`);
+    expect((await look(daemon)).http).toBe(503);
+    const body = { argv: ['sleep', '600'], session: 'a', cwd: sandbox.root };
+    expect(told(await daemon.ask('POST', '/v1/run', { body }))).toBe('503 store_unavailable');
+    await daemon.stop();
+    for (const file of files) rmSync(file, { force: true });
+    for (const file of files) renameSync(`${file}.away`, file);
+    expect((await sandbox.show('a')).status).toBe('working');
+    await sandbox.cleanUp();
   });
 });
 
@@ -153,6 +182,8 @@ describe('a daemon whose store goes away', () => {
     expect(away).toMatchObject({ status: 'unwell', store: 'unreadable' });
     const answer = await daemon.ask('GET', '/v1/sessions');
     expect([answer.status, answer.json().error.code]).toEqual([503, 'store_unavailable']);
+    // Looked at, and ended, it can be all the same.
+    expect(await sandbox.json(['serve', 'status'])).toMatchObject({ parts: { store: { is: 'unreadable' } } });
     await eventually(
       'its parts are broken',
       async () => 'broken' === ((await look(daemon)) as Record<string, unknown>)['sessions'],

@@ -260,8 +260,11 @@ describe('the document', () => {
       expect(text).toContain(path);
       expect(text).toContain(operationId);
     }
-    expect(text).not.toMatch(/<(script|link|img|iframe|object|embed)\b|@import|url\(|\bsrc=|\bon\w+=/i);
-    expect([...text.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)).toEqual(['/openapi.json']);
+    expect(text).not.toMatch(
+      /<(script|img|iframe|object|embed)\b|@import|url\(|\bsrc=|\bon\w+=|href="(?![/#])/i,
+    );
+    const targets = [...text.matchAll(/href="([^"#][^"]*)"/g)].map(([, target]) => target);
+    expect(targets).toEqual(['/docs.css', '/openapi.json']);
   });
 
   it('describes no answer so loosely that anything would pass', () => {

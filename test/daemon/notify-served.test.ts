@@ -1,5 +1,6 @@
 /** Notifications from the daemon itself: a real one, with real runs, told to a real receiver. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -25,6 +26,12 @@ function configure(lines: string): void {
   writeFileSync(sandbox.path('.config/reeve/config.toml'), `[notify]\n${lines}\n`);
 }
 
+function waiting(): number {
+  const outbox = readFileSync(join(sandbox.home, 'daemon', 'notifications', 'outbox.json'), 'utf8');
+  const { queues } = JSON.parse(outbox) as { queues: Record<string, { waiting: unknown[] }> };
+  return queues['webhook']?.waiting.length ?? 0;
+}
+
 const serve = () => sandbox.json<{ pid: number }>(['serve', '--detach']);
 const fail = (session: string) => sandbox.json(['run', '-d', '-s', session, '--', 'sh', '-c', 'exit 3']);
 const told = () => receiver.received.map(({ body }) => [body['session'], body['status']]);
@@ -48,6 +55,8 @@ it('tells by the next daemon what happened while none was there, and nothing twi
   const first = await serve();
   await fail('a');
   await receiver.gets(1);
+  // Between the answer and its being on record is the one moment in which a death makes it come twice.
+  await eventually('the answer is on record', () => waiting() === 0);
   const process = see(first.pid);
   signalSeen(process, 'SIGKILL');
   await eventually('the daemon is dead', () => !isAlive(process));

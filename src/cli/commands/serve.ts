@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../../api/errors.ts';
 import { age } from '../../api/time-words.ts';
 import { readConfig } from '../../supervisor/config.ts';
-import { openContext } from '../../supervisor/context.ts';
-import type { Context } from '../../supervisor/context.ts';
+import { openMachine } from '../../supervisor/context.ts';
+import type { Machine } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
 import { daemonPlace, findDaemon, prepareDaemonPlace, stopDaemon } from '../../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
@@ -28,23 +28,18 @@ const SMALL = '--max-semi-space-size=2';
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
 export async function serve(action: string | undefined, options: ServeOptions): Promise<number> {
-  const context = await openContext();
-  try {
-    if (action === 'status') return await status(context, options);
-    if (action === 'stop') return await stop(context, options);
-    refuseInside(context);
-    // Before the one that is there is ended, and said here rather than in a log.
-    readConfig(context.environment);
-    if (options.replace === true) await stopDaemon(context);
-    if (options.detach === true) return await inBackground(context, options);
-  } finally {
-    await context.store.close();
-  }
-  return here(options);
+  const machine = openMachine();
+  if (action === 'status') return status(machine, options);
+  if (action === 'stop') return stop(machine, options);
+  refuseInside(machine);
+  // Before the one that is there is ended, and said here rather than in a log.
+  readConfig(machine.environment);
+  if (options.replace === true) await stopDaemon(machine);
+  return options.detach === true ? inBackground(machine, options) : here(options);
 }
 
 /** In a run it would end with that. */
-function refuseInside({ environment }: Context): void {
+function refuseInside({ environment }: Machine): void {
   const run = environment['REEVE_RUN'] ?? '';
   if (run === '') return;
   throw new ReeveError(
@@ -71,16 +66,16 @@ async function here(options: ServeOptions): Promise<number> {
 
 const WAYS = 'Page: reeve open    End: reeve serve stop';
 
-async function inBackground(context: Context, options: ServeOptions): Promise<number> {
-  const record = await startDaemon(context, options.port);
+async function inBackground(machine: Machine, options: ServeOptions): Promise<number> {
+  const record = await startDaemon(machine, options.port);
   print(options, viewOf(record), `reeve serves in the background (pid ${record.process.pid}). ${WAYS}`);
   return 0;
 }
 
 /** Answers once the daemon does. */
-async function startDaemon(context: Context, port: number | undefined): Promise<DaemonRecord> {
-  const { log } = daemonPlace(context.home);
-  const before = beginLog(context, log);
+async function startDaemon(machine: Machine, port: number | undefined): Promise<DaemonRecord> {
+  const { log } = daemonPlace(machine.home);
+  const before = beginLog(machine, log);
   const file = openSync(log, 'a', 0o600);
   const args = [
     SMALL,
@@ -95,14 +90,14 @@ async function startDaemon(context: Context, port: number | undefined): Promise<
     child.once('exit', (code) => resolve(code ?? 1));
   });
   const over = new AbortController();
-  const answer = await Promise.race([answering(context, child.pid ?? 0, over.signal), exited]).finally(() => {
+  const answer = await Promise.race([answering(machine, child.pid ?? 0, over.signal), exited]).finally(() => {
     over.abort();
     // One that does not answer must not be waited for either.
     child.unref();
   });
   if (typeof answer !== 'number') return answer;
   const said = readFileSync(log, 'utf8').slice(before).trim();
-  const other = findDaemon(context);
+  const other = findDaemon(machine);
   if (answer === 4 && other.is === 'running') throw runningError(other.record);
   throw new ReeveError(
     'failed',
@@ -113,7 +108,7 @@ async function startDaemon(context: Context, port: number | undefined): Promise<
   );
 }
 
-function beginLog({ home }: Context, log: string): number {
+function beginLog({ home }: Machine, log: string): number {
   prepareDaemonPlace(home);
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= MAX_LOG_BYTES) return size;
@@ -121,11 +116,11 @@ function beginLog({ home }: Context, log: string): number {
   return 0;
 }
 
-async function answering(context: Context, pid: number, signal: AbortSignal): Promise<DaemonRecord> {
+async function answering(machine: Machine, pid: number, signal: AbortSignal): Promise<DaemonRecord> {
   for (let waitedMs = 0; waitedMs < START_LIMIT_MS && !signal.aborted; waitedMs += POLL_MS) {
-    const seen = findDaemon(context);
+    const seen = findDaemon(machine);
     if (seen.is === 'running' && seen.record.process.pid === pid) {
-      const isThere = await askDaemon(context, 'GET', '/healthz').then(
+      const isThere = await askDaemon(machine, 'GET', '/healthz').then(
         () => true,
         () => false,
       );
@@ -137,7 +132,7 @@ async function answering(context: Context, pid: number, signal: AbortSignal): Pr
     'unproven',
     `The daemon (pid ${pid}) has not answered within ${START_LIMIT_MS / 1000} s.`,
     {
-      hint: `Its log: ${daemonPlace(context.home).log}`,
+      hint: `Its log: ${daemonPlace(machine.home).log}`,
     },
   );
 }
@@ -151,8 +146,8 @@ function runningError(record: DaemonRecord): ReeveError {
   );
 }
 
-async function stop(context: Context, options: ServeOptions): Promise<number> {
-  const record = await stopDaemon(context);
+async function stop(machine: Machine, options: ServeOptions): Promise<number> {
+  const record = await stopDaemon(machine);
   const text =
     record === null
       ? 'No daemon was running.'
@@ -161,9 +156,9 @@ async function stop(context: Context, options: ServeOptions): Promise<number> {
   return 0;
 }
 
-async function status(context: Context, options: ServeOptions): Promise<number> {
-  const record = requireDaemon(context);
-  const health = await askDaemon(context, 'GET', '/healthz');
+async function status(machine: Machine, options: ServeOptions): Promise<number> {
+  const record = requireDaemon(machine);
+  const health = await askDaemon(machine, 'GET', '/healthz');
   const { parts = {} } = health as { parts?: Record<string, { is: string; says: string }> };
   const lines = Object.entries(parts).map(
     ([name, { is, says }]) => `  ${name.padEnd(14)} ${is.padEnd(10)} ${says}`,
@@ -174,8 +169,8 @@ async function status(context: Context, options: ServeOptions): Promise<number> 
   return 0;
 }
 
-function requireDaemon(context: Context): DaemonRecord {
-  const seen = findDaemon(context);
+function requireDaemon(machine: Machine): DaemonRecord {
+  const seen = findDaemon(machine);
   if (seen.is === 'running') return seen.record;
   throw new ReeveError('no_daemon', 'No daemon serves this state directory.', {
     hint: 'Start one: reeve serve --detach',
@@ -188,21 +183,17 @@ function viewOf({ process: { pid }, version, startedAtMs, port }: DaemonRecord) 
 
 /** The page, with a link that works once; the daemon is started if there is none. */
 export async function open(options: OutputOptions & { print?: boolean }): Promise<number> {
-  const context = await openContext();
-  try {
-    if (findDaemon(context).is === 'none') {
-      refuseInside(context);
-      const { process: started } = await startDaemon(context, undefined);
-      say(`started the daemon (pid ${started.pid}).`);
-    }
-    const { url } = (await askDaemon(context, 'POST', '/v1/link', {})) as { url: string };
-    const program = options.print === true || options.json === true ? null : opener();
-    const isOpened = program !== null && (await opens(program, url));
-    print(options, { url, isOpened }, isOpened ? 'The page was opened in the browser.' : url);
-    return 0;
-  } finally {
-    await context.store.close();
+  const machine = openMachine();
+  if (findDaemon(machine).is === 'none') {
+    refuseInside(machine);
+    const { process: started } = await startDaemon(machine, undefined);
+    say(`started the daemon (pid ${started.pid}).`);
   }
+  const { url } = (await askDaemon(machine, 'POST', '/v1/link', {})) as { url: string };
+  const program = options.print === true || options.json === true ? null : opener();
+  const isOpened = program !== null && (await opens(program, url));
+  print(options, { url, isOpened }, isOpened ? 'The page was opened in the browser.' : url);
+  return 0;
 }
 
 /** Over ssh, and on a machine without a desktop, there is nobody to show it to. */

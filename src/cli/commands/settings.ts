@@ -1,9 +1,8 @@
 /** `hooks` and `shim`: what a person puts into the harnesses' own settings, or in front of them on PATH. */
 import {
+  changeHooksFor,
   hookStatusFor,
-  installHooksFor,
   installShimsIn,
-  removeHooksFor,
   removeShimsFrom,
   shimStatesIn,
 } from '../../supervisor/harness-settings.ts';
@@ -26,11 +25,7 @@ export function hooks(action: Action, targets: readonly HookTarget[], options: O
     print(options, states, states.map(renderStatus).join('\n'));
     return states.every(({ is }) => is === 'installed') ? 0 : 1;
   }
-  const change = action === 'install' ? installHooksFor : removeHooksFor;
-  // All or none: what cannot be read is refused before anything is written.
-  const broken = targets.find((target) => hookStatusFor(target, process.env).is === 'unreadable');
-  if (broken !== undefined) change(broken, process.env);
-  const reports = targets.map((target) => change(target, process.env));
+  const reports = changeHooksFor(action, targets, process.env);
   print(options, reports, reports.map((report) => renderChanges(report, action)).join('\n'));
   return 0;
 }

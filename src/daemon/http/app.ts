@@ -44,9 +44,9 @@ export function createApp(parts: Parts): App {
     const header = (name: string) => request.req.header(name);
     const sender = { host: header('host'), origin: header('origin'), site: header('sec-fetch-site') };
     const because = foreignness(request.env.via, parts.record().port, sender);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) request.header(name, value);
     if (because !== null) throw new ReeveError('forbidden', `The request was refused: ${because}.`);
     await next();
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) request.res.headers.set(name, value);
   });
   addPage(app, parts);
   app.get('/healthz', async (request) => {

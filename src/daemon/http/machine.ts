@@ -3,10 +3,9 @@ import { z } from '@hono/zod-openapi';
 import { actedSchema, daemonSchema } from '../../api/schemas.ts';
 import { doctor } from '../../supervisor/doctor.ts';
 import {
+  changeHooksFor,
   hookStatusFor,
-  installHooksFor,
   installShimsIn,
-  removeHooksFor,
   removeShimsFrom,
   shimStatesIn,
 } from '../../supervisor/harness-settings.ts';
@@ -140,10 +139,7 @@ function addSettings(app: App, { context: { environment } }: Parts): void {
     answer: z.object({ hooks: z.array(changed) }),
     does: async () => ({ hooks: HOOK_TARGETS.map((target) => hookStatusFor(target, environment)) }),
   });
-  for (const [name, change] of [
-    ['install', installHooksFor],
-    ['remove', removeHooksFor],
-  ] as const) {
+  for (const name of ['install', 'remove'] as const) {
     addOperation(app, {
       method: 'post',
       path: `/v1/hooks/${name}`,
@@ -152,11 +148,14 @@ function addSettings(app: App, { context: { environment } }: Parts): void {
       says: `${name === 'install' ? 'Put Reeve’s hooks into' : 'Take Reeve’s hooks out of'} a harness’s own settings.`,
       body: hooks,
       answer: z.object({ hooks: z.array(changed) }),
-      does: async ({ body }) => ({ hooks: body.harnesses.map((target) => change(target, environment)) }),
+      does: async ({ body }) => ({ hooks: changeHooksFor(name, body.harnesses, environment) }),
     });
   }
   const shims = z
-    .object({ harnesses: z.array(z.enum(SHIM_NAMES)).min(1), dir: z.string().max(4096).optional() })
+    .object({
+      harnesses: z.array(z.enum(SHIM_NAMES)).min(1),
+      dir: z.string().max(4096).regex(/^\//, 'must be an absolute directory').optional(),
+    })
     .strict();
   addOperation(app, {
     method: 'get',

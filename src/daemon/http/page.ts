@@ -25,6 +25,8 @@ const TYPES: Readonly<Record<string, string>> = {
 export function addPage(app: App, { access }: Parts): void {
   const files = readPage();
   app.get('/open', (request) => {
+    // Whoever only looks whether it is there does not use it up.
+    if (request.req.method === 'HEAD') return request.body(null);
     const cookie = access.useKey(request.req.query('key') ?? '', Date.now());
     if (cookie === null) {
       return request.html(

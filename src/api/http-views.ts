@@ -7,6 +7,8 @@ export interface SessionRow extends SessionView {
   readonly branch: string | null;
   /** What its whole tree holds in memory; null when it is not live, or cannot be told. */
   readonly memoryBytes: number | null;
+  /** What it has spent in all, cached input included; null when nothing is known. */
+  readonly tokens: number | null;
 }
 
 export interface OverviewView {

@@ -84,6 +84,9 @@ const session = {
 const looks = {
   branch: nullable(z.string()).openapi({ description: 'The branch checked out in its directory.' }),
   memoryBytes: nullable(z.int()).openapi({ description: 'What its whole tree holds in memory.' }),
+  tokens: nullable(z.int()).openapi({
+    description: 'What it has spent in all, cached input included; null when nothing is known.',
+  }),
 };
 const detailed = {
   runs: z.array(runSchema).openapi({ description: 'Every run of it, the latest last.' }),

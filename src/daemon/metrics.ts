@@ -3,6 +3,7 @@
  * restart; how long things took is what this daemon has seen. Names of statuses and outcomes only: nothing of a session.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { TOKEN_KINDS } from '../lifecycle/usage.ts';
 import type { Context } from '../supervisor/context.ts';
 import type { StoredEvent } from '../supervisor/events.ts';
 import { statusOfOutcome } from '../supervisor/view.ts';
@@ -70,6 +71,14 @@ function endedBy({ kind, data }: StoredEvent): number {
   return kind === 'session.removed' || (kind === 'run.claimed' && data['epoch'] !== 1) ? -1 : 0;
 }
 
+const KIND_LABELS = {
+  input: 'input',
+  output: 'output',
+  cacheRead: 'cache_read',
+  cacheWrite: 'cache_write',
+  reasoning: 'reasoning',
+} as const;
+
 type Figures = Awaited<ReturnType<Context['store']['figures']>>;
 
 function storedFigures(registers: Registry[]): { set(found: Figures, live: readonly string[]): void } {
@@ -89,8 +98,18 @@ function storedFigures(registers: Registry[]): { set(found: Figures, live: reado
       registers,
     }),
   };
+  const tokens = new Counter({
+    name: 'reeve_tokens_total',
+    help: 'Tokens spent, as transcripts tell it; reasoning is a part of the output.',
+    labelNames: ['kind', 'harness'],
+    registers,
+  });
   return {
     set(found, live) {
+      tokens.reset();
+      for (const [harness, spent] of Object.entries(found.tokens)) {
+        for (const kind of TOKEN_KINDS) tokens.inc({ kind: KIND_LABELS[kind], harness }, spent[kind]);
+      }
       sessions.reset();
       for (const [outcome, count] of Object.entries(found.sessions)) {
         if (outcome !== 'live') sessions.inc({ status: statusOfOutcome(outcome) }, count);

@@ -18,6 +18,7 @@ import {
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
 import { readConfig } from '../supervisor/config.ts';
 import type { StoredEvent } from '../supervisor/events.ts';
+import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { spoolOf } from '../supervisor/reports.ts';
@@ -40,6 +41,8 @@ import { listenToSpools } from './spools.ts';
 /** A death that nobody recorded is found within this; everything else is told at once. */
 const SWEEP_EVERY_MS = 5_000;
 const RECOUNT_EVERY_MS = 60_000;
+/** What is spent is known so soon; when nothing was written, that takes a look at the status of some files. */
+const LEDGER_EVERY_MS = 5_000;
 /** From the lock to the record a daemon takes some milliseconds. */
 const STARTING_LIMIT_MS = 5_000;
 const STARTING_POLL_MS = 25;
@@ -154,6 +157,8 @@ async function begin(
         metrics.take(event, Date.now());
         // Something to listen to that was not there before, or that is not live any more and must not be counted so.
         if (event.kind === 'run.executing' || event.kind === 'run.ended') parts.loop.poke('sessions');
+        // Nobody writes its transcript any more.
+        if (event.kind === 'run.ended') parts.loop.poke('ledger');
       },
     },
     {
@@ -182,6 +187,7 @@ function startParts(
   log: (text: string) => void,
 ): { loop: Loop; close(): Promise<void> } {
   const observer = observeLive({ ...context, actor: 'daemon' });
+  const ledger = ledgerFor({ ...context, actor: 'daemon' }, (problem) => log(`ledger: ${problem}`));
   const spools = listenToSpools(
     (runId) => spoolOf(context, runId),
     (ids) => observer.lookAgain(ids),
@@ -196,6 +202,14 @@ function startParts(
         metrics.seen(sessions.map(({ status }) => status));
         spools.follow(sessions);
         return `${sessions.length} live`;
+      },
+    },
+    {
+      name: 'ledger',
+      everyMs: LEDGER_EVERY_MS,
+      round: async () => {
+        const { sessions, problems } = await ledger.round();
+        return `${sessions} read, ${problems.length} unreadable`;
       },
     },
     {

@@ -3,6 +3,7 @@
  * Adapters read command lines, files and payloads. They start, signal and write nothing.
  */
 import type { Activity, FactKind } from '../lifecycle/harness-fact.ts';
+import type { UsageReader } from './usage.ts';
 
 export type HarnessName = 'claude' | 'codex' | 'gemini' | 'opencode' | 'code' | 'command';
 
@@ -120,4 +121,6 @@ export interface Adapter {
   marks(process: { readonly pid: number; readonly nativeId: string | null }): readonly string[];
   /** What the harness itself keeps on record about what this process does right now, where it does. */
   ownRecord(process: LiveProcess, nativeId: string | null): Activity | null;
+  /** Reads what conversations cost; loaded by whoever keeps the ledger. Missing where nothing tells it. */
+  readonly usage?: () => Promise<UsageReader>;
 }

@@ -96,8 +96,7 @@ export const claude: Adapter = {
     ...transcripts(filesAt(projectsIn(environment), 1, (name) => name.startsWith(reference))),
   ],
   latestConversation: ({ environment, cwd }) => {
-    // Claude names a project's directory after the path of the project.
-    const project = join(projectsIn(environment), cwd.replaceAll(/[^A-Za-z0-9]/g, '-'));
+    const project = join(projectsIn(environment), projectName(cwd));
     return transcripts(filesAt(project, 0, () => true)).next().value ?? null;
   },
   stopSignal: () => 'SIGTERM',
@@ -107,6 +106,7 @@ export const claude: Adapter = {
   readPane,
   serves,
   ownRecord,
+  usage: async () => (await import('./usage-claude.ts')).claudeUsage(projectsIn, projectName),
 };
 
 function readInvocation([, ...args]: readonly string[]): Invocation {
@@ -160,6 +160,11 @@ function configDirectory(environment: Environment): string {
 
 function projectsIn(environment: Environment): string {
   return join(configDirectory(environment), 'projects');
+}
+
+/** Claude names a project's directory after the path of the project. */
+function projectName(cwd: string): string {
+  return cwd.replaceAll(/[^A-Za-z0-9]/g, '-');
 }
 
 /** `<id>.jsonl`. A first prompt may be larger than what is read of the beginning; the end says the directory too. */

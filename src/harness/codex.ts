@@ -125,6 +125,8 @@ function adapterOf(dialect: Dialect): Adapter {
     readPane,
     serves: (process) => servedBy(dialect, process),
     ownRecord: (process, nativeId) => ownRecord(dialect, process, nativeId),
+    usage: async () =>
+      (await import('./usage-codex-files.ts')).codexUsage((environment) => homeOf(dialect, environment)),
   };
 }
 

@@ -8,6 +8,7 @@ import type {
   Invocation,
   LiveProcess,
   PaneReading,
+  Place,
   Reporting,
   ReportingOrder,
 } from './adapter.ts';
@@ -81,6 +82,7 @@ export const gemini: Adapter = {
     return { nativeId, evidence: COMMAND_LINE };
   },
   ownRecord: () => null,
+  usage: async () => (await import('./usage-gemini.ts')).geminiUsage(chatPaths),
 };
 
 /** How much of a conversation's id is in the name of its file. */
@@ -142,6 +144,13 @@ function chats(environment: Environment, shortId: string): Generator<Conversatio
     const nativeId = sessionIn(headTextOf(path) ?? '');
     return nativeId === null ? null : { nativeId, cwd: rootOf(environment, dirname(dirname(path))) };
   });
+}
+
+/** Of one conversation. */
+function chatPaths({ environment }: Place, nativeId: string): readonly string[] {
+  return [...chats(environment, nativeId.slice(0, SHORT_ID))]
+    .filter((chat) => chat.nativeId === nativeId)
+    .map(({ path }) => path);
 }
 
 /** Looked for as text: older versions wrote one object over many lines, which is not whole in what is read. */

@@ -1,8 +1,6 @@
 /** opencode. Chooses a conversation's id itself; keeps no second process off it. Its conversations are in one database. */
-import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { DatabaseSync } from '@photostructure/sqlite';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type {
   Adapter,
@@ -28,6 +26,7 @@ import type { Grammar } from './command-line.ts';
 import { COMMAND_LINE, directoryIn } from './conversation.ts';
 import { readHookReport } from './hook-report.ts';
 import { behindWrapper } from './native-program.ts';
+import { askDatabase } from './opencode-database.ts';
 import { isObject, textField } from './transcript.ts';
 
 const GRAMMAR: Grammar = {
@@ -49,8 +48,6 @@ const WHICH_CONVERSATION = ['-s', '--session', '-c', '--continue', '--fork'];
 /** What the first message was, or went with. */
 const FIRST_MESSAGE = ['--prompt', '--command', '-f', '--file', '--title'];
 const ONLY_RUN = listed('--format --share --thinking --dir --variant -i --interactive');
-/** Another process writes the database meanwhile; a reader waits for it at most this long. */
-const BUSY_MS = 1_000;
 /** As many as anybody chooses from. */
 const MAX_CONVERSATIONS = 20;
 
@@ -80,6 +77,8 @@ export const opencode: Adapter = {
     return { nativeId: asked.is === 'resume' ? asked.nativeId : null, evidence: COMMAND_LINE };
   },
   ownRecord: (process, nativeId) => (nativeId === null ? null : lastTurn(process.environment(), nativeId)),
+  usage: async () =>
+    (await import('./usage-opencode.ts')).opencodeUsage(({ environment }) => databasePath(environment)),
 };
 
 function readInvocation([, ...args]: readonly string[]): Invocation {
@@ -189,17 +188,8 @@ function ask(
   sql: string,
   values: (string | number)[],
 ): Readonly<Record<string, unknown>>[] {
-  const path = databasePath(environment);
   try {
-    // To open a pipe in its place would wait for somebody to write to it.
-    if (!statSync(path).isFile()) return [];
-    const database = new DatabaseSync(path, { readOnly: true });
-    try {
-      database.exec(`pragma busy_timeout = ${BUSY_MS}`);
-      return database.prepare(sql).all(...values);
-    } finally {
-      database.close();
-    }
+    return askDatabase(databasePath(environment), sql, values);
   } catch {
     return [];
   }

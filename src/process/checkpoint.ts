@@ -21,7 +21,9 @@ export type Checkpoint =
   | 'finalise.ended'
   | 'reports.listed'
   | 'reports.taken'
-  | 'outsiders.sought';
+  | 'outsiders.sought'
+  | 'ledger.read'
+  | 'ledger.recorded';
 
 const POLL_MS = 5;
 

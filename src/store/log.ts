@@ -1,4 +1,6 @@
 /** Reading the event log from a number on, and what is counted beside it. */
+import { tokensFrom } from '../lifecycle/usage.ts';
+import type { TokenKind } from '../lifecycle/usage.ts';
 import { eventOf } from './rows.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type { Counter, Figures, StoredEvent } from './store.ts';
@@ -58,7 +60,25 @@ export function figures(driver: SqlDriver): Promise<Figures> {
         `select coalesce(r.outcome, 'live') as name, count(*) as value
          from sessions s join runs r on r.id = s.current_run_id group by r.outcome`,
       ),
-      counters: { claims_lost: 0, writes_fenced: 0, ...(await counts('select name, value from counters')) },
+      ...splitCounters(await counts('select name, value from counters')),
     };
   });
+}
+
+/** `tokens <kind> <harness>`: beside the other counters, for what was spent stays spent when its session is forgotten. */
+export function tokenCounter(kind: TokenKind, harness: string): string {
+  return `tokens ${kind} ${harness}`;
+}
+
+function splitCounters(all: Readonly<Record<string, number>>): Pick<Figures, 'counters' | 'tokens'> {
+  const harnesses = Object.keys(all).flatMap((name) => /^tokens \w+ (.+)$/.exec(name)?.[1] ?? []);
+  return {
+    counters: { claims_lost: all['claims_lost'] ?? 0, writes_fenced: all['writes_fenced'] ?? 0 },
+    tokens: Object.fromEntries(
+      [...new Set(harnesses)].map((harness) => [
+        harness,
+        tokensFrom((kind) => all[tokenCounter(kind, harness)] ?? 0),
+      ]),
+    ),
+  };
 }

@@ -98,6 +98,49 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
   ({ bigInteger, keyedByText }) => [
     `create table counters (name text primary key, value ${bigInteger} not null)${keyedByText}`,
   ],
+  ({ bigInteger, keyedByText }) => {
+    const numbers = ['input', 'output', 'cache_read', 'cache_write', 'reasoning']
+      .map((column) => `${column} ${bigInteger} not null`)
+      .join(', ');
+    return [
+      // An answer of a model once, however often its harness tells it, and whoever reads that.
+      `create table usage (
+        session_id text not null references sessions (id),
+        message text not null,
+        run_id text not null,
+        model text not null,
+        day text not null,
+        at ${bigInteger} not null,
+        late integer not null,
+        ${numbers},
+        primary key (session_id, message)
+      )${keyedByText}`,
+      'create index usage_of_run on usage (run_id, at)',
+      'create index usage_at on usage (at)',
+      // The same added up: a list must not read every answer of every session that it shows.
+      `create table usage_sums (
+        session_id text not null references sessions (id),
+        run_id text not null,
+        model text not null,
+        day text not null,
+        late integer not null,
+        ${numbers},
+        primary key (session_id, run_id, model, day, late)
+      )${keyedByText}`,
+      `create table usage_files (
+        session_id text not null references sessions (id),
+        native_id text not null,
+        path text not null,
+        identity text not null,
+        offset_bytes ${bigInteger} not null,
+        state text not null,
+        primary key (session_id, native_id, path)
+      )${keyedByText}`,
+      // When what a run spent was read for the last time, after its end.
+      `alter table runs add column settled_at ${bigInteger}`,
+      `create index runs_unsettled on runs (ended_at) where state = 'ended' and settled_at is null`,
+    ];
+  },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -30,10 +30,16 @@ const RUN_COLUMNS = [
 export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
 
 /** A session's columns carry the prefix s_, its run's none. */
-export const SELECT_SESSION_WITH_RUN = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')},
+const SELECT_BOTH = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')},
   s.id as s_id, s.name as s_name, s.harness as s_harness, s.cwd as s_cwd, s.argv as s_argv, s.epoch as s_epoch,
-  s.created_at as s_created_at, s.native_id as s_native_id
+  s.created_at as s_created_at, s.native_id as s_native_id`;
+
+/** With its current run. */
+export const SELECT_SESSION_WITH_RUN = `${SELECT_BOTH}
   from sessions s join runs r on r.session_id = s.id and r.id = s.current_run_id`;
+
+/** Any run, also one that others came after. */
+export const SELECT_RUN_WITH_SESSION = `${SELECT_BOTH} from runs r join sessions s on s.id = r.session_id`;
 
 export function runOf(row: Row): Run {
   // One cast for the union: the schema ties keeper, containment, started_at and ending to the state.

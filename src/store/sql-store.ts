@@ -18,6 +18,7 @@ import {
 } from './rows.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
 import { bindNative, observe } from './observe.ts';
+import { slotsFor } from './sql.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type {
   ClaimRequest,
@@ -69,12 +70,8 @@ export function createStore(driver: SqlDriver): Store {
     sessionsOf: async (given) => {
       const ids = given.filter((id) => !isUnstorable(id));
       if (ids.length === 0) return [];
-      // Of few different lengths, for each length is a statement of its own, which is kept.
-      const slots = Array.from(
-        { length: 2 ** Math.ceil(Math.log2(ids.length)) },
-        (_, slot) => ids[slot] ?? '',
-      );
-      return sessions(driver, `where s.id in (${slots.map(() => '?').join(', ')})`, slots);
+      const { places, values } = slotsFor(ids);
+      return sessions(driver, `where s.id in (${places})`, values);
     },
     live: () => sessions(driver, `where r.state <> 'ended' order by r.claimed_at, r.id`),
     overview: (limit) => overview(driver, limit),
@@ -95,11 +92,35 @@ export function createStore(driver: SqlDriver): Store {
     lastSeq: () => lastSeq(driver),
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
     figures: () => figures(driver),
+    ...usageMethods(driver),
     watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
       inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
     close: () => driver.close(),
   };
+}
+
+/** Loaded by whoever keeps or asks the ledger: every start pays for what is loaded, and few need it. */
+const usage = () => import('./usage.ts');
+const sums = () => import('./usage-sums.ts');
+const queries = () => import('./usage-queries.ts');
+
+function usageMethods(driver: SqlDriver) {
+  return {
+    conversationsOf: async (sessionId) => (await queries()).conversationsOf(driver, sessionId),
+    recordUsage: async (batch) => {
+      const { recordUsage } = await usage();
+      return inTransaction(driver, (sql) => recordUsage(sql, batch));
+    },
+    usagePositions: async (sessionId) => (await queries()).usagePositions(driver, sessionId),
+    usageOf: async (query) => (await queries()).usageOf(driver, query),
+    usageTotals: async (sessionIds) => (await queries()).usageTotals(driver, sessionIds),
+    unsettledRuns: async (sinceMs, limit) => (await queries()).unsettledRuns(driver, sinceMs, limit),
+    settleUsage: async (runId) => {
+      const { settleUsage } = await sums();
+      return inTransaction(driver, (sql) => settleUsage(sql, runId));
+    },
+  } satisfies Partial<Store>;
 }
 
 export function hashToken(token: string): string {
@@ -325,7 +346,7 @@ async function removeSession(sql: Sql, op: string, sessionId: string, actor: str
   if (locked === undefined) return true;
   const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
   if (live.length > 0) return false;
-  for (const table of ['events', 'runs', 'native_sessions'] as const) {
+  for (const table of ['events', 'usage', 'usage_sums', 'usage_files', 'runs', 'native_sessions'] as const) {
     await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
   }
   await sql.run('delete from sessions where id = ?', [sessionId]);

@@ -32,6 +32,13 @@ export interface SqlDriver {
   close(): Promise<void>;
 }
 
+/** For `in (…)`. Of few different lengths, for each length is a statement of its own, which is kept. */
+export function slotsFor(ids: readonly string[]): { places: string; values: readonly string[] } {
+  const length = 2 ** Math.ceil(Math.log2(Math.max(1, ids.length)));
+  const values = Array.from({ length }, (_, slot) => ids[slot] ?? '');
+  return { places: values.map(() => '?').join(', '), values };
+}
+
 /** Proves that a unit of work was committed, when its connection broke before the answer came. */
 export async function wasCommitted(sql: Sql, op: string): Promise<boolean> {
   return (await sql.all('select 1 as found from events where op = ? limit 1', [op])).length > 0;

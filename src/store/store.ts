@@ -3,6 +3,7 @@ import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Session } from '../lifecycle/session.ts';
+import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import type { EventRange } from './log.ts';
 
 export interface SessionWithRun {
@@ -73,6 +74,44 @@ export interface Figures {
   /** The same of sessions, by their latest run. */
   readonly sessions: Readonly<Record<string, number>>;
   readonly counters: Readonly<Record<Counter, number>>;
+  /** What each harness spent in all, also in sessions that were forgotten since. */
+  readonly tokens: Readonly<Record<string, Tokens>>;
+}
+
+/** A transcript, or what else tells what a conversation of a session cost. */
+export interface UsageFile {
+  readonly nativeId: string;
+  readonly path: string;
+}
+
+/** What was read between two positions of a file. */
+export interface UsageBatch extends UsageFile {
+  readonly sessionId: string;
+  /** As it was when the reading began; null when it had never been read. */
+  readonly from: UsagePosition | null;
+  readonly to: UsagePosition;
+  readonly records: readonly UsageRecord[];
+}
+
+export type RecordedUsage =
+  | 'recorded'
+  /** Somebody else has read on from there, or from elsewhere: nothing was written. */
+  | 'moved'
+  /** The session was forgotten. */
+  | 'gone';
+
+export interface UsageQuery {
+  readonly by: 'run' | 'session' | 'model' | 'day' | 'harness';
+  readonly sessionId?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly sinceMs?: number | undefined;
+}
+
+/** What was spent under one name: an id, a model, a day (UTC), a harness. */
+export interface UsageSum extends Tokens {
+  readonly name: string;
+  /** How much of the total was spent by runs that were over, or had been superseded. */
+  readonly late: number;
 }
 
 export interface Store {
@@ -111,6 +150,23 @@ export interface Store {
   lastSeq(): Promise<number>;
   count(counter: Counter): Promise<void>;
   figures(): Promise<Figures>;
+  /** The conversations that are, or were, bound to a session. */
+  conversationsOf(sessionId: string): Promise<readonly { harness: string; nativeId: string }[]>;
+  /**
+   * Puts on record what a reader found, each answer for the run that spent it as `spenderOf` decides, and how far it has
+   * read: both, or nothing. An answer that is on record already only grows.
+   */
+  recordUsage(batch: UsageBatch): Promise<RecordedUsage>;
+  /** How far each file of a session has been read. */
+  usagePositions(sessionId: string): Promise<readonly (UsageFile & { position: UsagePosition })[]>;
+  /** Sums, by name. */
+  usageOf(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /** Of those of these sessions of which anything is known. */
+  usageTotals(sessionIds: readonly string[]): Promise<ReadonlyMap<string, Tokens>>;
+  /** Ended runs of harnesses that ended since, and whose usage was not read to the end after that; the earliest first. */
+  unsettledRuns(sinceMs: number, limit: number): Promise<readonly SessionWithRun[]>;
+  /** Says that it was, and marks as late what was on record before its end was known. */
+  settleUsage(runId: string): Promise<void>;
   /** Calls soon after anything was written by anybody, perhaps also when nothing was; until the answer is called. */
   watch(listener: () => void): Promise<() => void>;
   /** False when a run of it is live. */

@@ -85,7 +85,7 @@ function isDead(context: Context, { harness }: Run): boolean {
   return harness !== null && probe(context.table, harness).is === 'dead';
 }
 
-function harnessProcess(context: Context, run: Run): LiveProcess | null {
+export function harnessProcess(context: Context, run: Run): LiveProcess | null {
   if (run.harness === null) return null;
   const reading = context.table.read(run.harness.pid);
   if (reading.is !== 'there' || reading.fact.startTime !== run.harness.startTime) return null;

@@ -1,6 +1,7 @@
-/** The list of sessions with what a daemon can afford to look up for each: branch and memory. */
+/** The list of sessions with what a daemon can afford to look up for each: branch, memory, and tokens. */
 import type { MemberView, SessionDetailView, SessionRow, TreeView } from '../api/http-views.ts';
 import type { SessionView } from '../api/session-view.ts';
+import { totalOf } from '../lifecycle/usage.ts';
 import type { ProcessFact } from '../process/process-table.ts';
 import { branchIn } from './branch.ts';
 import type { Context } from './context.ts';
@@ -20,8 +21,9 @@ export async function overview(context: Context, request: OverviewRequest): Prom
 
 export async function detail(context: Context, reference: string): Promise<SessionDetailView> {
   const shown = await show(context, reference);
-  const [row] = withLooks(context, [shown]);
-  return { branch: row?.branch ?? null, memoryBytes: row?.memoryBytes ?? null, ...shown };
+  const [row] = await withLooks(context, [shown]);
+  const { branch = null, memoryBytes = null, tokens = null } = row ?? {};
+  return { branch, memoryBytes, tokens, ...shown };
 }
 
 /** What would end with the session's run, now. */
@@ -38,8 +40,9 @@ export async function tree(context: Context, reference: string): Promise<TreeVie
   return { run: run.id, processes };
 }
 
-/** The process table is read once for all of them. */
-function withLooks(context: Context, views: readonly SessionView[]): readonly SessionRow[] {
+/** The process table is read once for all of them, and the ledger too. */
+async function withLooks(context: Context, views: readonly SessionView[]): Promise<readonly SessionRow[]> {
+  const spent = await context.store.usageTotals(views.map(({ id }) => id));
   const keepers = views.flatMap(({ run }) =>
     // Proven alive, it is a process of this machine.
     run.liveness !== 'alive' || run.keeperPid === null ? [] : [run.keeperPid],
@@ -48,8 +51,10 @@ function withLooks(context: Context, views: readonly SessionView[]): readonly Se
   const memory = context.table.memoryOf([...trees.values()].flat());
   const branches = new Map<string, string | null>();
   return views.map((view) => {
+    const sums = spent.get(view.id);
+    const tokens = sums === undefined ? null : totalOf(sums);
     // What is checked out now says nothing of what was when it ended.
-    if (view.run.state === 'ended') return { ...view, branch: null, memoryBytes: null };
+    if (view.run.state === 'ended') return { ...view, branch: null, memoryBytes: null, tokens };
     if (!branches.has(view.cwd)) branches.set(view.cwd, branchIn(view.cwd));
     const members = trees.get(view.run.keeperPid ?? 0) ?? [];
     const held = members.flatMap((pid) => memory.get(pid) ?? []);
@@ -57,6 +62,7 @@ function withLooks(context: Context, views: readonly SessionView[]): readonly Se
       ...view,
       branch: branches.get(view.cwd) ?? null,
       memoryBytes: held.length === 0 ? null : held.reduce((sum, bytes) => sum + bytes, 0),
+      tokens,
     };
   });
 }

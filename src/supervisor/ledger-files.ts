@@ -1,0 +1,132 @@
+/**
+ * Which files tell what a session spent, and which of them have something new. Where a harness keeps its files is said by
+ * the environment of its process; once that is gone, by what was seen of it, by what is on record, and by this process's
+ * own environment.
+ */
+import { adapterNamed } from '../harness/adapters.ts';
+import type { Environment } from '../harness/adapter.ts';
+import type { UsageReader } from '../harness/usage.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import { harnessProcess } from './activity.ts';
+import type { Context } from './context.ts';
+import type { LedgerFile } from './ledger-read.ts';
+
+/** Files that begin without a change of one that is known: a subagent's, or the first one of a session. */
+const LOOK_AGAIN_MS = 20_000;
+
+interface Remembered {
+  /** The files as they were when they had been read to their ends. */
+  readonly read: Map<string, { readonly file: LedgerFile; readonly sign: string }>;
+  /** What a look for other files depends on: the run, its conversation, and what it does. */
+  circumstances: string;
+  environment: Environment | null;
+  lookedAtMs: number;
+}
+
+export interface FileMemory {
+  /** The files of a session that have something new, as far as can be told; those that cannot be looked at are problems. */
+  look(
+    context: Context,
+    session: Session,
+    run: Run,
+  ): Promise<{ files: readonly LedgerFile[]; problems: readonly string[] }>;
+  /** It was read to its end. */
+  remember(session: Session, file: LedgerFile): void;
+  /** What was read of it is looked at anew, but not where its files are. */
+  forget(session: Session): void;
+  keepOnly(sessionIds: readonly string[]): void;
+  of(sessionId: string): Remembered | undefined;
+}
+
+export function createFileMemory(): FileMemory {
+  const sessions = new Map<string, Remembered>();
+  return {
+    async look(context, session, run) {
+      const known = sessions.get(session.id) ?? {
+        read: new Map(),
+        circumstances: '',
+        environment: null,
+        lookedAtMs: 0,
+      };
+      sessions.set(session.id, known);
+      known.circumstances = circumstancesOf({ session, run });
+      known.environment = environmentOf(context, run) ?? known.environment;
+      known.lookedAtMs = Date.now();
+      return filesOf(context, session, run, known);
+    },
+    remember: (session, file) => sessions.get(session.id)?.read.set(keyOf(file), { file, sign: file.sign }),
+    forget: (session) => sessions.get(session.id)?.read.clear(),
+    keepOnly: (sessionIds) => {
+      const kept = new Set(sessionIds);
+      for (const id of sessions.keys()) if (!kept.has(id)) sessions.delete(id);
+    },
+    of: (sessionId) => sessions.get(sessionId),
+  };
+}
+
+/** Null when it is gone, or not ours to look at. */
+function environmentOf(context: Context, run: Run): Environment | null {
+  const environment = harnessProcess(context, run)?.environment() ?? {};
+  return Object.keys(environment).length === 0 ? null : environment;
+}
+
+/** A look at the status of its files, and nothing more. */
+export function isChanged(memory: FileMemory, each: SessionWithRun): boolean {
+  const known = memory.of(each.session.id);
+  if (known === undefined || known.circumstances !== circumstancesOf(each)) return true;
+  if (Date.now() - known.lookedAtMs >= LOOK_AGAIN_MS) return true;
+  return [...known.read.values()].some(({ file, sign }) => signOf(file) !== sign);
+}
+
+function circumstancesOf({ session, run }: SessionWithRun): string {
+  return [run.id, session.nativeId, run.native?.id, run.activity?.sinceMs].join(' ');
+}
+
+/** Null also for one that cannot be looked at: reading it will say why. */
+function signOf({ reader, path }: Pick<LedgerFile, 'reader' | 'path'>): string | null {
+  try {
+    return reader.sign(path);
+  } catch {
+    return null;
+  }
+}
+
+async function filesOf(context: Context, session: Session, run: Run, known: Remembered) {
+  const files: LedgerFile[] = [];
+  const problems: string[] = [];
+  const onRecord = await context.store.usagePositions(session.id);
+  const environment = known.environment ?? context.environment;
+  for (const { harness, nativeId } of await context.store.conversationsOf(session.id)) {
+    const reader = await readerOf(harness);
+    if (reader === null) continue;
+    const found = reader.files({ environment, cwd: run.cwd }, nativeId);
+    const earlier = onRecord.filter((each) => each.nativeId === nativeId).map(({ path }) => path);
+    for (const path of new Set([...found, ...earlier])) {
+      try {
+        const sign = reader.sign(path);
+        const file = { nativeId, path, reader, sign: sign ?? '' };
+        if (sign !== null && known.read.get(keyOf(file))?.sign !== sign) files.push(file);
+      } catch (error) {
+        problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  return { files, problems };
+}
+
+function keyOf({ nativeId, path }: Pick<LedgerFile, 'nativeId' | 'path'>): string {
+  return `${nativeId} ${path}`;
+}
+
+const readers = new Map<string, Promise<UsageReader | null>>();
+
+/** One for all sessions: it may remember which file belongs to which conversation. */
+function readerOf(harness: string): Promise<UsageReader | null> {
+  const known = readers.get(harness);
+  if (known !== undefined) return known;
+  const loaded = adapterNamed(harness).then(async ({ usage }) => (usage === undefined ? null : usage()));
+  readers.set(harness, loaded);
+  return loaded;
+}

@@ -1,0 +1,118 @@
+/**
+ * Keeps the token ledger: what is new in the transcripts of sessions goes into the store, piece by piece, each together
+ * with how far it was read. Whoever reads, a daemon or a command, may be killed at any moment or read beside another.
+ *
+ *   live      read again and again; when no file of it has changed since, a look at their status is all
+ *   ended     read once more after the end was on record, then settled: never looked at again
+ */
+import type { Session } from '../lifecycle/session.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { createFileMemory, isChanged } from './ledger-files.ts';
+import type { FileMemory } from './ledger-files.ts';
+import { readFile } from './ledger-read.ts';
+
+/** What one call reads of a session; what is beyond is read by the next. Some tenths of a second. */
+const MAX_BYTES_A_CALL = 64 * 1024 * 1024;
+/** Runs that ended longer ago and were never settled ended while nobody kept a ledger. */
+const LATELY_MS = 24 * 60 * 60 * 1000;
+/** Each is read to its end before it is settled, so a round must not begin with too many. */
+const MAX_ENDED_A_ROUND = 50;
+
+export interface LedgerReading {
+  readonly bytes: number;
+  readonly records: number;
+  /** Whether everything was read that there is, as far as it could be. */
+  readonly isComplete: boolean;
+  /** What could not be read, a sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** Brings the ledger of one session up to date, or as far as it gets within some bytes. */
+export async function readLedger(
+  context: Context,
+  { session, run }: SessionWithRun,
+  memory: FileMemory = createFileMemory(),
+  maxBytes = MAX_BYTES_A_CALL,
+): Promise<LedgerReading> {
+  const known = await memory.look(context, session, run);
+  const problems: string[] = [...known.problems];
+  let [bytes, records, isComplete] = [0, 0, true];
+  for (const file of known.files) {
+    if (bytes >= maxBytes) {
+      isComplete = false;
+      break;
+    }
+    try {
+      const read = await readFile(context, session, file, maxBytes - bytes);
+      bytes += read.bytes;
+      records += read.records;
+      if (read.isComplete) memory.remember(session, file);
+      isComplete &&= read.isComplete;
+    } catch (error) {
+      problems.push(`${file.path}: ${messageOf(error)}`);
+    }
+  }
+  return { bytes, records, isComplete, problems };
+}
+
+export interface LedgerRound {
+  readonly sessions: number;
+  readonly bytes: number;
+  readonly problems: readonly string[];
+}
+
+export interface Ledger {
+  /** Reads what all sessions here have spent since the last round. `report` is told of each trouble once. */
+  round(): Promise<LedgerRound>;
+}
+
+export function ledgerFor(context: Context, report: (problem: string) => void = () => {}): Ledger {
+  const memory = createFileMemory();
+  let reported = new Set<string>();
+  const isHere = ({ run }: SessionWithRun) => (run.keeper ?? run.launcher).host === context.table.host.host;
+  return {
+    async round() {
+      const live = (await context.store.live()).filter(
+        (each) => each.session.harness !== 'command' && isHere(each),
+      );
+      const ended = await context.store.unsettledRuns(Date.now() - LATELY_MS, MAX_ENDED_A_ROUND);
+      const problems: string[] = [];
+      let [sessions, bytes] = [0, 0];
+      const read = async (each: SessionWithRun) => {
+        sessions += 1;
+        const reading = await readOne(context, each, memory);
+        bytes += reading.bytes;
+        problems.push(...reading.problems);
+        return reading.isComplete && reading.problems.length === 0;
+      };
+      for (const each of live) if (isChanged(memory, each)) await read(each);
+      for (const each of ended.filter(isHere)) {
+        memory.forget(each.session);
+        if (await read(each)) await context.store.settleUsage(each.run.id);
+      }
+      memory.keepOnly([...live, ...ended].map(({ session }) => session.id));
+      for (const problem of problems) if (!reported.has(problem)) report(problem);
+      // As long as it stays so it is not said again; once it was well in between, it is news.
+      reported = new Set(problems);
+      return { sessions, bytes, problems };
+    },
+  };
+}
+
+/** The trouble of one session stops no other. */
+async function readOne(context: Context, each: SessionWithRun, memory: FileMemory): Promise<LedgerReading> {
+  try {
+    return await readLedger(context, each, memory);
+  } catch (error) {
+    return { bytes: 0, records: 0, isComplete: false, problems: [trouble(each.session, error)] };
+  }
+}
+
+function trouble({ name }: Session, error: unknown): string {
+  return `${name}: ${messageOf(error)}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

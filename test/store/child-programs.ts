@@ -17,23 +17,23 @@ export interface Child {
   readonly ended: Promise<{ code: number | null; signal: string | null; lines: string[]; stderr: string }>;
 }
 
-/** The path of the bundled program. */
-export async function bundleStoreChild(directory: string): Promise<string> {
+/** The path of the bundled program, which is one of the fixtures. */
+export async function bundleStoreChild(directory: string, name = 'store-child'): Promise<string> {
   const bundle = await rolldown({
-    input: fileURLToPath(new URL('../fixtures/store-child.ts', import.meta.url)),
+    input: fileURLToPath(new URL(`../fixtures/${name}.ts`, import.meta.url)),
     platform: 'node',
   });
-  const file = join(directory, 'store-child.mjs');
-  await bundle.write({ file, format: 'esm' });
+  const file = join(directory, `${name}.mjs`);
+  await bundle.write({ file, format: 'esm', codeSplitting: false });
   // Native, so it stays where it is, and is found from where the bundle lies.
   symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(directory, 'node_modules'));
   await bundle.close();
   return file;
 }
 
-function startChild(command: readonly string[]): Child {
+function startChild(command: readonly string[], env: NodeJS.ProcessEnv): Child {
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: string[] = [];
   const waiting: ((line: string) => void)[] = [];
   let given = 0;
@@ -74,8 +74,11 @@ function startChild(command: readonly string[]): Child {
 }
 
 /** Starts all, and lets them begin only when every one is ready. */
-export async function startAtOnce(commands: readonly (readonly string[])[]): Promise<Child[]> {
-  const children = commands.map(startChild);
+export async function startAtOnce(
+  commands: readonly (readonly string[])[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Child[]> {
+  const children = commands.map((command) => startChild(command, env));
   await Promise.all(children.map((child) => child.line()));
   for (const child of children) child.go();
   return children;

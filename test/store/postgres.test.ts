@@ -12,6 +12,7 @@ import { describeStoreNative } from './native.ts';
 import { describeGeneratedHistories } from './generated-histories.ts';
 import { describeStoreLog } from './log.ts';
 import { describeStoreRaces } from './races.ts';
+import { describeStoreUsage } from './usage.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -25,6 +26,7 @@ describeStoreFence(engine);
 describeStoreNative(engine);
 describeStoreLog(engine);
 describeStoreRaces(engine);
+describeStoreUsage(engine);
 describeGeneratedHistories(engine);
 
 async function createDatabase(): Promise<Database> {

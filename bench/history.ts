@@ -75,7 +75,7 @@ async function addHistory(database: string, expected: number): Promise<void> {
 }
 
 /** By SQLite itself, since part of a database may still be in its write-ahead log. */
-function copyDatabase(from: string, to: string): void {
+export function copyDatabase(from: string, to: string): void {
   const database = new DatabaseSync(from);
   database.prepare('vacuum into ?').run(to);
   database.close();

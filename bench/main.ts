@@ -1,6 +1,7 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
  *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
+ *     [ledger]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
@@ -10,6 +11,7 @@ import { measureDaemon } from './daemon.ts';
 import { measureHarnessStart } from './harness-start.ts';
 import { measureHistory } from './history.ts';
 import { measureHook } from './hook.ts';
+import { measureLedger } from './ledger.ts';
 import { measureMemory } from './memory.ts';
 import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
@@ -28,6 +30,7 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   scan: measureScan,
   harness: measureHarnessStart,
   daemon: measureDaemon,
+  ledger: measureLedger,
 };
 
 interface Judged extends Figure {

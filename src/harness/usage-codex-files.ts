@@ -11,6 +11,8 @@ const LATEST_DAYS = 3;
 /** Which thread a rollout belongs to never changes; a path and an id each. */
 const MAX_KNOWN = 20_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** The latest moment that has a date. */
+const LATEST_MS = 8.64e15;
 const THREAD = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/i;
 
 export function codexUsage(homeIn: (environment: Environment) => string): UsageReader {
@@ -47,8 +49,9 @@ function rolloutsOf(sessions: string, days: readonly string[], nativeId: string)
 }
 
 function dayOf(sessions: string, atMs: number): string {
-  // Later than any date: an id that does not begin with a time.
-  const date = new Date(Math.min(atMs, 8.64e15)).toISOString().slice(0, 10);
+  // An id that does not begin with a time.
+  if (!(atMs <= LATEST_MS)) return join(sessions, 'none');
+  const date = new Date(atMs).toISOString().slice(0, 10);
   return join(sessions, ...date.split('-'));
 }
 

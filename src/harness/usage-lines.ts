@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { larger } from '../lifecycle/usage.ts';
 import type { UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import { createLineScanner } from './line-scanner.ts';
 import type { LineScanner } from './line-scanner.ts';
@@ -18,12 +19,14 @@ import { isObject } from './transcript.ts';
 import type { AboutFile, LineFormat, UsagePiece, UsageReader, UsageRequest } from './usage.ts';
 
 /** Large enough that asking for it costs nothing beside parsing it; small enough that others get a turn in between. */
-const CHUNK_BYTES = 512 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
+/** Most of the time a few lines are new. */
+const MIN_CHUNK_BYTES = 16 * 1024;
 /** An answer has at most some hundred kilobytes; what is longer carries the output of a tool, or a whole history. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 /** Each piece is written durably, which takes as long as reading megabytes; and all of it is in memory until then. */
 const PIECE_BYTES = 32 * 1024 * 1024;
-const PIECE_RECORDS = 2_000;
+const PIECE_RECORDS = 500;
 /** Lines differ in times and ids within so many bytes of their ends. */
 const MARK_BYTES = 256;
 
@@ -56,8 +59,9 @@ async function* readLines<S>(format: LineFormat<S>, request: UsageRequest): Asyn
     const before = await stateAt<S>(file, identity, request.from);
     const start = before?.offset ?? 0;
     const scanner = createLineScanner(format.needles, MAX_LINE_BYTES, before?.state.isInLongLine ?? false);
+    const range = { start, size: status.size, maxBytes: request.maxBytes };
     let { carried } = before?.state ?? { carried: format.begin };
-    for await (const { records, bytes } of pieces(file, start, request.maxBytes, scanner, (line) => {
+    for await (const { records, bytes } of pieces(file, range, scanner, (line) => {
       const taken = takeLine(format, line, carried, about);
       ({ carried } = taken);
       return taken.records;
@@ -80,19 +84,20 @@ interface Read {
 /** The records of so many chunks as make a piece. What moved nothing on is no piece. */
 async function* pieces(
   file: FileHandle,
-  start: number,
-  maxBytes: number,
+  { start, size, maxBytes }: { start: number; size: number; maxBytes: number },
   scanner: LineScanner,
   take: (line: string) => readonly UsageRecord[],
 ): AsyncGenerator<Read> {
   let records: UsageRecord[] = [];
   let [at, bytes, told] = [start, 0, 0];
   for (;;) {
-    const room = scanner.room(CHUNK_BYTES);
+    const room = scanner.room(Math.min(CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, size - at)));
     const { bytesRead } = await file.read(room, 0, room.length, at);
     at += bytesRead;
     bytes += bytesRead;
-    scanner.take(bytesRead, (line) => records.push(...take(line)));
+    scanner.take(bytesRead, (line) => {
+      for (const record of take(line)) add(records, record);
+    });
     const isEnd = bytesRead === 0;
     const hasMoved = scanner.consumed() > told;
     // Never cut before something was told: whoever asks again with as little to spend would be where it was.
@@ -104,6 +109,13 @@ async function* pieces(
     told = scanner.consumed();
     [records, bytes] = [[], 0];
   }
+}
+
+/** What is told again right away, as a block or while it grows, is one. */
+function add(records: UsageRecord[], record: UsageRecord): void {
+  const last = records.at(-1);
+  if (last?.key !== record.key) records.push(record);
+  else records[records.length - 1] = { ...last, ...larger(last, record) };
 }
 
 function takeLine<S>(format: LineFormat<S>, text: string, carried: S, about: AboutFile) {

@@ -18,7 +18,7 @@ interface Spent {
 export async function addToSums(sql: Sql, sessionId: string, spent: readonly Spent[]): Promise<void> {
   const sums = new Map<string, Spent>();
   for (const { key, tokens } of spent) {
-    const name = JSON.stringify([key.runId, key.model, key.day, key.isLate]);
+    const name = `${key.runId} ${key.day} ${key.isLate} ${key.model}`;
     sums.set(name, { key, tokens: sum(sums.get(name)?.tokens ?? NO_TOKENS, tokens) });
   }
   await add(sql, sessionId, [...sums.values()]);

@@ -102,7 +102,8 @@ const MAX_NAME_LENGTH = 200;
 
 function cleaned(record: UsageRecord): UsageRecord {
   const clean = (text: string) => text.replaceAll('\0', '').slice(0, MAX_NAME_LENGTH);
-  return { ...record, key: clean(record.key), model: clean(record.model) };
+  const [key, model] = [clean(record.key), clean(record.model)];
+  return key === record.key && model === record.model ? record : { ...record, key, model };
 }
 
 /** One telling of each answer: two of one key in one statement is more than PostgreSQL takes too. */

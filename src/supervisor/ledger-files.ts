@@ -23,6 +23,8 @@ interface Remembered {
   circumstances: string;
   environment: Environment | null;
   lookedAtMs: number;
+  /** Whether there was more to read than was read. */
+  isBehind: boolean;
 }
 
 export interface FileMemory {
@@ -34,9 +36,11 @@ export interface FileMemory {
   ): Promise<{ files: readonly LedgerFile[]; problems: readonly string[] }>;
   /** It was read to its end. */
   remember(session: Session, file: LedgerFile): void;
+  /** All that there is was read, as far as it can be. */
+  upToDate(session: Session): void;
   /** What was read of it is looked at anew, but not where its files are. */
   forget(session: Session): void;
-  keepOnly(sessionIds: readonly string[]): void;
+  keepOnly(sessionIds: ReadonlySet<string>): void;
   of(sessionId: string): Remembered | undefined;
 }
 
@@ -49,18 +53,24 @@ export function createFileMemory(): FileMemory {
         circumstances: '',
         environment: null,
         lookedAtMs: 0,
+        isBehind: false,
       };
       sessions.set(session.id, known);
       known.circumstances = circumstancesOf({ session, run });
       known.environment = environmentOf(context, run) ?? known.environment;
       known.lookedAtMs = Date.now();
+      // Until it is said otherwise: whoever looks may fail.
+      known.isBehind = true;
       return filesOf(context, session, run, known);
     },
     remember: (session, file) => sessions.get(session.id)?.read.set(keyOf(file), { file, sign: file.sign }),
+    upToDate: (session) => {
+      const known = sessions.get(session.id);
+      if (known !== undefined) known.isBehind = false;
+    },
     forget: (session) => sessions.get(session.id)?.read.clear(),
     keepOnly: (sessionIds) => {
-      const kept = new Set(sessionIds);
-      for (const id of sessions.keys()) if (!kept.has(id)) sessions.delete(id);
+      for (const id of sessions.keys()) if (!sessionIds.has(id)) sessions.delete(id);
     },
     of: (sessionId) => sessions.get(sessionId),
   };
@@ -75,7 +85,7 @@ function environmentOf(context: Context, run: Run): Environment | null {
 /** A look at the status of its files, and nothing more. */
 export function isChanged(memory: FileMemory, each: SessionWithRun): boolean {
   const known = memory.of(each.session.id);
-  if (known === undefined || known.circumstances !== circumstancesOf(each)) return true;
+  if (known === undefined || known.isBehind || known.circumstances !== circumstancesOf(each)) return true;
   if (Date.now() - known.lookedAtMs >= LOOK_AGAIN_MS) return true;
   return [...known.read.values()].some(({ file, sign }) => signOf(file) !== sign);
 }

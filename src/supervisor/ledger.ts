@@ -53,57 +53,71 @@ export async function readLedger(
       problems.push(`${file.path}: ${messageOf(error)}`);
     }
   }
+  if (isComplete) memory.upToDate(session);
   return { bytes, records, isComplete, problems };
 }
 
 export interface LedgerRound {
+  /** How many had something to read, or to be looked for. */
   readonly sessions: number;
   readonly bytes: number;
+  /** What cannot be read as of now, also of sessions that were not looked at again. */
   readonly problems: readonly string[];
 }
 
 export interface Ledger {
-  /** Reads what all sessions here have spent since the last round. `report` is told of each trouble once. */
+  /** Reads what all sessions here have spent since the last round. */
   round(): Promise<LedgerRound>;
 }
 
-export function ledgerFor(context: Context, report: (problem: string) => void = () => {}): Ledger {
+/** `report` is told of each trouble once, and again only when it was well in between. */
+export function ledgerFor(
+  context: Context,
+  report: (problem: string) => void = () => {},
+  maxBytes = MAX_BYTES_A_CALL,
+): Ledger {
   const memory = createFileMemory();
-  let reported = new Set<string>();
+  const troubles = new Map<string, readonly string[]>();
   const isHere = ({ run }: SessionWithRun) => (run.keeper ?? run.launcher).host === context.table.host.host;
+  const read = async (each: SessionWithRun): Promise<LedgerReading> => {
+    const reading = await readOne(context, each, memory, maxBytes);
+    const before = troubles.get(each.session.id) ?? [];
+    for (const problem of reading.problems) if (!before.includes(problem)) report(problem);
+    troubles.set(each.session.id, reading.problems);
+    return reading;
+  };
   return {
     async round() {
-      const live = (await context.store.live()).filter(
-        (each) => each.session.harness !== 'command' && isHere(each),
-      );
-      const ended = await context.store.unsettledRuns(Date.now() - LATELY_MS, MAX_ENDED_A_ROUND);
-      const problems: string[] = [];
-      let [sessions, bytes] = [0, 0];
-      const read = async (each: SessionWithRun) => {
-        sessions += 1;
-        const reading = await readOne(context, each, memory);
-        bytes += reading.bytes;
-        problems.push(...reading.problems);
-        return reading.isComplete && reading.problems.length === 0;
-      };
-      for (const each of live) if (isChanged(memory, each)) await read(each);
-      for (const each of ended.filter(isHere)) {
+      const live = (await context.store.live()).filter(isHere);
+      const unsettled = await context.store.unsettledRuns(Date.now() - LATELY_MS, MAX_ENDED_A_ROUND);
+      const ended = unsettled.filter(isHere);
+      // Plain commands have no conversations.
+      const changed = live.filter((each) => each.session.harness !== 'command' && isChanged(memory, each));
+      let bytes = 0;
+      for (const each of changed) bytes += (await read(each)).bytes;
+      for (const each of ended) {
         memory.forget(each.session);
-        if (await read(each)) await context.store.settleUsage(each.run.id);
+        const reading = await read(each);
+        bytes += reading.bytes;
+        if (reading.isComplete && reading.problems.length === 0) await context.store.settleUsage(each.run.id);
       }
-      memory.keepOnly([...live, ...ended].map(({ session }) => session.id));
-      for (const problem of problems) if (!reported.has(problem)) report(problem);
-      // As long as it stays so it is not said again; once it was well in between, it is news.
-      reported = new Set(problems);
-      return { sessions, bytes, problems };
+      const ids = new Set([...live, ...ended].map(({ session }) => session.id));
+      memory.keepOnly(ids);
+      for (const id of troubles.keys()) if (!ids.has(id)) troubles.delete(id);
+      return { sessions: changed.length + ended.length, bytes, problems: [...troubles.values()].flat() };
     },
   };
 }
 
 /** The trouble of one session stops no other. */
-async function readOne(context: Context, each: SessionWithRun, memory: FileMemory): Promise<LedgerReading> {
+async function readOne(
+  context: Context,
+  each: SessionWithRun,
+  memory: FileMemory,
+  maxBytes: number,
+): Promise<LedgerReading> {
   try {
-    return await readLedger(context, each, memory);
+    return await readLedger(context, each, memory, maxBytes);
   } catch (error) {
     return { bytes: 0, records: 0, isComplete: false, problems: [trouble(each.session, error)] };
   }

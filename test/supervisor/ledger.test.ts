@@ -83,6 +83,20 @@ describe('a round', () => {
     expect([await spent(alpha), await spent(beta)]).toEqual([200, 100]);
   });
 
+  it('goes on at once with what was too much for the one before', async () => {
+    const alpha = await begin('alpha');
+    const text = many(3_000, () => answer()).join('');
+    appendFileSync(alpha.transcript, text);
+    const ledger = ledgerFor(context, () => {}, 300_000);
+    let rounds = 0;
+    while ((await ledger.round()).bytes > 0) rounds += 1;
+    expect(rounds).toBeGreaterThan(1);
+    expect(await spent(alpha)).toBe(300_000);
+    await context.store.step(alpha.run.id, end({ endedAtMs: Date.now() }));
+    expect((await ledger.round()).sessions).toBe(1);
+    expect(await context.store.unsettledRuns(0, 10)).toEqual([]);
+  });
+
   it('goes on where another process, or this one before a restart, left off', async () => {
     const alpha = await begin('alpha');
     appendFileSync(alpha.transcript, answer());

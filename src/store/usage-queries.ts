@@ -47,7 +47,13 @@ export function usageOf(driver: SqlDriver, query: UsageQuery): Promise<readonly 
   const { by, sessionId, runId, sinceMs } = query;
   const conditions: [text: string, value: string | number][] = [
     ...(sessionId === undefined ? [] : [['u.session_id = ?', sessionId] as [string, string]]),
-    ...(runId === undefined ? [] : [['u.run_id = ?', runId] as [string, string]]),
+    ...(runId === undefined
+      ? []
+      : [
+          ['u.run_id = ?', runId] as [string, string],
+          // The sums are in the order of sessions.
+          ['u.session_id = (select session_id from runs where id = ?)', runId] as [string, string],
+        ]),
     ...(sinceMs === undefined ? [] : [['u.at >= ?', sinceMs] as [string, number]]),
   ];
   const table = sinceMs === undefined ? 'usage_sums' : 'usage';

@@ -57,7 +57,7 @@ export async function readLedger(
   return { bytes, records, isComplete, problems };
 }
 
-export interface LedgerRound {
+interface LedgerRound {
   /** How many had something to read, or to be looked for. */
   readonly sessions: number;
   readonly bytes: number;

@@ -173,6 +173,7 @@ function detailOf(plan: Plan, number: number, runs: readonly RunView[], nowMs: n
     run,
     branch: plan.branch === undefined ? 'main' : plan.branch,
     memoryBytes: isLive ? (180 + number * 37) * MEGABYTE : null,
+    tokens: number % 3 === 2 ? null : 41_000 * number,
     runs,
     doubt: plan.doubt ?? null,
   };

@@ -38,8 +38,6 @@ export interface FileMemory {
   remember(session: Session, file: LedgerFile): void;
   /** All that there is was read, as far as it can be. */
   upToDate(session: Session): void;
-  /** What was read of it is looked at anew, but not where its files are. */
-  forget(session: Session): void;
   keepOnly(sessionIds: ReadonlySet<string>): void;
   of(sessionId: string): Remembered | undefined;
 }
@@ -68,7 +66,6 @@ export function createFileMemory(): FileMemory {
       const known = sessions.get(session.id);
       if (known !== undefined) known.isBehind = false;
     },
-    forget: (session) => sessions.get(session.id)?.read.clear(),
     keepOnly: (sessionIds) => {
       for (const id of sessions.keys()) if (!sessionIds.has(id)) sessions.delete(id);
     },

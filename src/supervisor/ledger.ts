@@ -96,7 +96,6 @@ export function ledgerFor(
       let bytes = 0;
       for (const each of changed) bytes += (await read(each)).bytes;
       for (const each of ended) {
-        memory.forget(each.session);
         const reading = await read(each);
         bytes += reading.bytes;
         if (reading.isComplete && reading.problems.length === 0) await context.store.settleUsage(each.run.id);

@@ -161,6 +161,14 @@ describe('codex', () => {
     expect(new Set(records.map(({ key }) => key)).size).toBe(4);
   });
 
+  it('takes a total that comes again after a new beginning for another one', () => {
+    const last = { input: 100, cached: 0, output: 5 };
+    const nought = codexTotal(AT_MS, { input: 0, cached: 0, output: 0 });
+    const text =
+      codexTotal(AT_MS, last) + nought + codexTotal(AT_MS, last) + nought + codexTotal(AT_MS, last);
+    expect(new Set(recordsIn(codexLines, text).map(({ key }) => key)).size).toBe(3);
+  });
+
   it('says nothing in lines that only look like it', () => {
     const others = [
       { type: 'event_msg', payload: { type: 'token_count', info: { total_token_usage: 7 } } },

@@ -82,6 +82,8 @@ function describeRecording(): void {
     const grown = [answer('m1', { output: 12 }), answer('m2')];
     await one.recordUsage(batchOf(session.id, { from: at(20), to: at(30), records: grown }));
     await one.recordUsage(batchOf(session.id, { path: '/copy.jsonl', records: grown }));
+    const fewer = [answer('m2', { input: 1, output: 1 })];
+    await one.recordUsage(batchOf(session.id, { from: at(30), to: at(40), records: fewer }));
     expect(await two.usageOf({ by: 'run' })).toStrictEqual([
       { name: run.id, input: 200, output: 22, cacheRead: 2000, cacheWrite: 10, reasoning: 6, late: 0 },
     ]);

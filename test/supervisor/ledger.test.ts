@@ -217,6 +217,34 @@ describe('a round', () => {
 });
 
 describe('one call', () => {
+  it('reads on from where somebody else has come to meanwhile', async () => {
+    const alpha = await begin('alpha');
+    appendFileSync(alpha.transcript, answer() + answer());
+    let calls = 0;
+    const beaten: Context['store'] = {
+      ...context.store,
+      recordUsage: async (batch) => {
+        calls += 1;
+        if (calls > 1) return context.store.recordUsage(batch);
+        await readLedger(context, alpha);
+        appendFileSync(alpha.transcript, answer());
+        return context.store.recordUsage(batch);
+      },
+    };
+    const reading = await readLedger({ ...context, store: beaten }, alpha);
+    expect([reading.records, reading.isComplete, calls]).toEqual([1, true, 2]);
+    expect(await spent(alpha)).toBe(300);
+  });
+
+  it('finds a file that was read before, wherever its harness had it', async () => {
+    const alpha = await begin('alpha');
+    appendFileSync(alpha.transcript, answer());
+    await readLedger(context, alpha);
+    appendFileSync(alpha.transcript, answer());
+    await readLedger({ ...context, environment: { HOME: '/nonexistent' } }, alpha);
+    expect(await spent(alpha)).toBe(200);
+  });
+
   it('reads no more than it may, and says that there is more', async () => {
     const alpha = await begin('alpha');
     appendFileSync(alpha.transcript, many(3_000, () => answer()).join(''));

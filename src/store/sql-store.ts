@@ -100,7 +100,10 @@ export function createStore(driver: SqlDriver): Store {
   };
 }
 
-/** Loaded by whoever keeps or asks the ledger: every start pays for what is loaded, and few need it. */
+/**
+ * Loaded by whoever keeps or asks the ledger: every start pays for what is loaded, and few need it. None of these writes
+ * has an event by which a lost commit is known; done again, a batch finds the position moved, and settling settles.
+ */
 const usage = () => import('./usage.ts');
 const sums = () => import('./usage-sums.ts');
 const queries = () => import('./usage-queries.ts');

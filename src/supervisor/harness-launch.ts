@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import type { Adapter, HarnessName } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
+import { recordPlace } from '../process/run-place.ts';
 import type { Context } from './context.ts';
 import { createSpool } from './reports.ts';
 
@@ -93,6 +94,7 @@ export function prepareExecution(
           place: { environment: context.environment, cwd: run.cwd },
         });
   createSpool(context, run.id, reporting?.hasHooks === true);
+  recordPlace(runDirectory, context.environment);
   if (reporting === null) return plain;
   for (const [name, text] of Object.entries(reporting.files)) {
     writeFileSync(join(runDirectory, name), text, { mode: 0o600 });

@@ -1,7 +1,7 @@
 /**
  * Which files tell what a session spent, and which of them have something new. Where a harness keeps its files is said by
- * the environment of its process; once that is gone, by what was seen of it, by what is on record, and by this process's
- * own environment.
+ * the environment of its process; once that is gone, by what was seen of it, by what its run and the ledger have on
+ * record, and by this process's own environment.
  */
 import { adapterNamed } from '../harness/adapters.ts';
 import type { Environment } from '../harness/adapter.ts';
@@ -9,9 +9,11 @@ import type { UsageReader } from '../harness/usage.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { SessionWithRun } from '../store/store.ts';
+import { recordedPlace } from '../process/run-place.ts';
 import { harnessProcess } from './activity.ts';
 import type { Context } from './context.ts';
 import type { LedgerFile } from './ledger-read.ts';
+import { runDirectory } from './liveness.ts';
 
 /** Files that begin without a change of one that is known: a subagent's, or the first one of a session. */
 const LOOK_AGAIN_MS = 20_000;
@@ -104,7 +106,8 @@ async function filesOf(context: Context, session: Session, run: Run, known: Reme
   const files: LedgerFile[] = [];
   const problems: string[] = [];
   const onRecord = await context.store.usagePositions(session.id);
-  const environment = known.environment ?? context.environment;
+  const environment =
+    known.environment ?? recordedPlace(runDirectory(context, run.id)) ?? context.environment;
   for (const { harness, nativeId } of await context.store.conversationsOf(session.id)) {
     const reader = await readerOf(harness);
     if (reader === null) continue;

@@ -1,6 +1,6 @@
 /** What sessions spend, as the daemon tells it. */
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OverviewView, SessionDetailView } from '../../src/api/http-views.ts';
@@ -38,7 +38,7 @@ async function served() {
 async function started(
   nativeId: string,
   config: string,
-): Promise<{ pid: number | null; transcript: string }> {
+): Promise<{ runId: string; pid: number | null; transcript: string }> {
   const argv = ['run', '--detach', '--json', '-s', 'a', '--', 'claude', '--session-id', nativeId];
   const { stdout } = await sandbox.reeve(argv, { env: { CLAUDE_CONFIG_DIR: config } });
   const { run } = JSON.parse(stdout) as SessionView;
@@ -46,7 +46,7 @@ async function started(
   const project = sandbox.root.replaceAll(/[^A-Za-z0-9]/g, '-');
   const transcript = join(config, 'projects', project, `${nativeId}.jsonl`);
   mkdirSync(dirname(transcript), { recursive: true });
-  return { pid: run.pid, transcript };
+  return { runId: run.id, pid: run.pid, transcript };
 }
 
 const answer = (id: string) =>
@@ -55,8 +55,9 @@ const answer = (id: string) =>
 describe('the ledger', () => {
   it('is in the overview, the session and the metrics soon after it was spent, and at its end', async () => {
     const daemon = await served();
-    const { pid, transcript } = await started(randomUUID(), sandbox.path('elsewhere'));
+    const { runId, pid, transcript } = await started(randomUUID(), sandbox.path('elsewhere'));
     expect(await daemon.tokens()).toBeNull();
+    expect(statSync(join(sandbox.home, 'runs', runId, 'place.json')).mode & 0o777).toBe(0o600);
     appendFileSync(transcript, answer('m1'));
     await standIns.tell(pid, 'hook UserPromptSubmit {"prompt":"go"}');
     await eventually('it is in the overview', async () => (await daemon.tokens()) === 1115, 20_000);
@@ -79,5 +80,13 @@ describe('the ledger', () => {
       'status',
     ]);
     expect(status.parts['ledger']?.is).toBe('good');
+  });
+
+  it('finds what a run left that was over before anybody looked', async () => {
+    const { transcript } = await started(randomUUID(), sandbox.path('elsewhere'));
+    appendFileSync(transcript, answer('m1'));
+    await sandbox.json(['stop', 'a']);
+    const daemon = await served();
+    await eventually('it is in the overview', async () => (await daemon.tokens()) === 1115, 20_000);
   });
 });

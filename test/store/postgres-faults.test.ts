@@ -90,6 +90,23 @@ describe('a connection cut at a commit', () => {
       expect(proxy.faultsMet()).toBe(1);
     });
 
+    test('what was spent is recorded once, and the reader is told where it is now', async () => {
+      const { session, run } = await won(witness, claimOf('alpha'));
+      await witness.step(run.id, start);
+      const spent = { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+      const to = { identity: 'disk:1', offset: 10, state: '' };
+      const file = { nativeId: 'n1', path: '/t.jsonl' };
+      const records = [{ key: 'm1', model: 'opus', atMs: start.atMs, ...spent }];
+      proxy.atCommits(fault());
+      const result = await store.recordUsage({ sessionId: session.id, ...file, from: null, to, records });
+      // Done again, it cannot tell its own batch from another reader's, and need not.
+      expect(result).toBe(fault().kind === 'cut before' ? 'recorded' : 'moved');
+      expect(await witness.usageOf({ by: 'run' })).toStrictEqual([{ name: run.id, ...spent, late: 0 }]);
+      expect(await witness.usagePositions(session.id)).toStrictEqual([{ ...file, position: to }]);
+      expect((await witness.figures()).tokens).toStrictEqual({ claude: spent });
+      expect(proxy.faultsMet()).toBe(1);
+    });
+
     test('a note is kept once, and a removal happens once', async () => {
       const { session, run } = await won(witness, claimOf('alpha'));
       await witness.step(run.id, end());

@@ -1,5 +1,6 @@
 /** What the ledger says a real harness spent is what the model server handed out. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SessionView } from '../../src/api/session-view.ts';
 import type { Tokens } from '../../src/lifecycle/usage.ts';
 import { openContext } from '../../src/supervisor/context.ts';
 import type { Context } from '../../src/supervisor/context.ts';
@@ -64,20 +65,39 @@ describe.each(HARNESSES)('%s', (_, name) => {
   });
 });
 
-describe('a subagent of claude', () => {
+const SUBAGENTS = [
+  [
+    'claude',
+    [],
+    '@@TOOL Agent {"description":"look","prompt":"do it","subagent_type":"general-purpose"}@@ @@SAY done@@',
+  ],
+  [
+    'codex',
+    ['-c', 'features.multi_agent_v2=true'],
+    '@@TOOL collaboration/spawn_agent {"message":"do it","task_name":"look"}@@ @@TOOL collaboration/wait_agent {}@@ @@SAY done@@',
+  ],
+] as const;
+
+describe.each(SUBAGENTS)('a subagent of %s', (name, options, prompt) => {
   test('is spent by the run that started it', async () => {
-    const stage = await openStage('claude');
+    const stage = await openStage(name);
     const context = await openContext({ home: stage.reeveHome, environment: stage.env });
     try {
-      const task = JSON.stringify({
-        description: 'look',
-        prompt: 'do it',
-        subagent_type: 'general-purpose',
-      });
-      const { run } = await stage.run('parent', `@@TOOL Agent ${task}@@ @@SAY done@@`);
+      const [program = '', ...args] = stage.command(prompt);
+      const { run } = await stage.json<SessionView>([
+        'run',
+        '--detach',
+        '-s',
+        'parent',
+        '--',
+        program,
+        ...options,
+        ...args,
+      ]);
       await stage.over('parent');
       await ledgerFor(context).round();
-      expect(stage.model.requests.map(({ prompt }) => prompt)).toContain('do it');
+      const [{ session } = {}] = (await context.store.find('parent')).matches;
+      expect(await context.store.usagePositions(session?.id ?? '')).toHaveLength(2);
       expect(await context.store.usageOf({ by: 'run' })).toEqual([
         { name: run.id, ...handedOut(stage), late: 0 },
       ]);

@@ -81,12 +81,18 @@ function itemsOf({ id, pieces, call }: Reply): (Item & Record<string, unknown>)[
             type: 'function_call' as const,
             id: `fc_${id}`,
             call_id: call.id,
-            name: call.name,
+            ...nameOf(call.name),
             arguments: JSON.stringify(call.input),
             status: 'completed',
           },
         ]),
   ];
+}
+
+/** Codex keeps some of its tools in groups: `@@TOOL group/name {}@@`. */
+function nameOf(called: string): { name: string; namespace?: string } {
+  const [name = '', namespace] = called.split('/').toReversed();
+  return namespace === undefined ? { name } : { name, namespace };
 }
 
 function response(reply: Reply, output: readonly unknown[], status: string): unknown {

@@ -6,10 +6,8 @@
 const NEWLINE = 0x0a;
 
 export interface LineScanner {
-  /** Where the next bytes go: at most so many. */
-  room(length: number): Buffer;
-  /** Takes so many bytes that were put there, and hands on the wanted ones of the lines that they complete. */
-  take(length: number, handOn: (line: string) => void): void;
+  /** Takes the next bytes, which are free again behind it, and hands on the wanted ones of the lines they complete. */
+  take(bytes: Buffer, handOn: (line: string) => void): void;
   /** How many bytes will never be needed again: all whole lines, and what was passed over of a long one. */
   consumed(): number;
   isInLongLine(): boolean;
@@ -44,16 +42,15 @@ export function createLineScanner(
     return start;
   };
   return {
-    room(length) {
-      if (buffer.length < pending + length) {
-        const larger = Buffer.alloc(pending + length);
-        buffer.copy(larger, 0, 0, pending);
-        buffer = larger;
+    take(bytes, handOn) {
+      const end = pending + bytes.length;
+      if (buffer.length < end) {
+        // By more than is needed, for what is left behind at every growth is collected late.
+        const grown = Buffer.alloc(Math.max(end, 2 * bytes.length, 2 * buffer.length));
+        buffer.copy(grown, 0, 0, pending);
+        buffer = grown;
       }
-      return buffer.subarray(pending, pending + length);
-    },
-    take(length, handOn) {
-      const end = pending + length;
+      bytes.copy(buffer, pending);
       const whole = scan(end, handOn);
       consumed += whole;
       pending = end - whole;

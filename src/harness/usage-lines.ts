@@ -19,7 +19,7 @@ import { isObject } from './transcript.ts';
 import type { AboutFile, LineFormat, UsagePiece, UsageReader, UsageRequest } from './usage.ts';
 
 /** Large enough that asking for it costs nothing beside parsing it; small enough that others get a turn in between. */
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 512 * 1024;
 /** Most of the time a few lines are new. */
 const MIN_CHUNK_BYTES = 16 * 1024;
 /** An answer has at most some hundred kilobytes; what is longer carries the output of a tool, or a whole history. */
@@ -59,7 +59,7 @@ async function* readLines<S>(format: LineFormat<S>, request: UsageRequest): Asyn
     const before = await stateAt<S>(file, identity, request.from);
     const start = before?.offset ?? 0;
     const scanner = createLineScanner(format.needles, MAX_LINE_BYTES, before?.state.isInLongLine ?? false);
-    const range = { start, size: status.size, maxBytes: request.maxBytes };
+    const range: Range = { start, size: status.size, maxBytes: request.maxBytes };
     let { carried } = before?.state ?? { carried: format.begin };
     for await (const { records, bytes } of pieces(file, range, scanner, (line) => {
       const taken = takeLine(format, line, carried, about);
@@ -84,30 +84,56 @@ interface Read {
 /** The records of so many chunks as make a piece. What moved nothing on is no piece. */
 async function* pieces(
   file: FileHandle,
-  { start, size, maxBytes }: { start: number; size: number; maxBytes: number },
+  range: Range,
   scanner: LineScanner,
   take: (line: string) => readonly UsageRecord[],
 ): AsyncGenerator<Read> {
   let records: UsageRecord[] = [];
-  let [at, bytes, told] = [start, 0, 0];
-  for (;;) {
-    const room = scanner.room(Math.min(CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, size - at)));
-    const { bytesRead } = await file.read(room, 0, room.length, at);
-    at += bytesRead;
-    bytes += bytesRead;
-    scanner.take(bytesRead, (line) => {
+  let [length, bytes, told] = [0, 0, 0];
+  for await (const chunk of chunksAhead(file, range)) {
+    length += chunk.length;
+    bytes += chunk.length;
+    scanner.take(chunk, (line) => {
       for (const record of take(line)) add(records, record);
     });
-    const isEnd = bytesRead === 0;
+    const isEnd = chunk.length === 0;
     const hasMoved = scanner.consumed() > told;
     // Never cut before something was told: whoever asks again with as little to spend would be where it was.
-    const isCut = hasMoved && at - start >= maxBytes;
+    const isCut = hasMoved && length >= range.maxBytes;
     const isFull = hasMoved && (bytes >= PIECE_BYTES || records.length >= PIECE_RECORDS);
     if (!isEnd && !isCut && !isFull) continue;
     if (hasMoved) yield { records, bytes };
     if (isEnd || isCut) return;
     told = scanner.consumed();
     [records, bytes] = [[], 0];
+  }
+}
+
+interface Range {
+  readonly start: number;
+  readonly size: number;
+  readonly maxBytes: number;
+}
+
+/** What there is, an empty one at the end. While one is worked on the next is read, unless it may not be wanted. */
+async function* chunksAhead(file: FileHandle, { start, size, maxBytes }: Range): AsyncGenerator<Buffer> {
+  const buffers: (Buffer | undefined)[] = [];
+  let turn = 0;
+  const readAt = async (at: number): Promise<Buffer> => {
+    const length = Math.min(CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, size - at));
+    turn = 1 - turn;
+    const buffer = (buffers[turn] ??= Buffer.alloc(length));
+    const { bytesRead } = await file.read(buffer, 0, Math.min(length, buffer.length), at);
+    return buffer.subarray(0, bytesRead);
+  };
+  let next: Promise<Buffer> | null = null;
+  for (let at = start; ;) {
+    const chunk: Buffer = await (next ?? readAt(at));
+    at += chunk.length;
+    next = chunk.length > 0 && at - start < maxBytes ? readAt(at) : null;
+    // Whoever stops before it comes is told nothing of its failure.
+    next?.catch(() => {});
+    yield chunk;
   }
 }
 

@@ -69,17 +69,37 @@ export function tokensFrom(valueOf: (kind: TokenKind) => number): Tokens {
   };
 }
 
+// Written out: these are done for every answer of a transcript, and a call for each kind is most of what that takes.
+
 /** A harness tells an answer again while it grows, never smaller: the larger of two tellings is the later one. */
 export function larger(one: Tokens, other: Tokens): Tokens {
-  return tokensFrom((kind) => Math.max(one[kind], other[kind]));
+  return {
+    input: Math.max(one.input, other.input),
+    output: Math.max(one.output, other.output),
+    cacheRead: Math.max(one.cacheRead, other.cacheRead),
+    cacheWrite: Math.max(one.cacheWrite, other.cacheWrite),
+    reasoning: Math.max(one.reasoning, other.reasoning),
+  };
 }
 
 export function sum(one: Tokens, other: Tokens): Tokens {
-  return tokensFrom((kind) => one[kind] + other[kind]);
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cacheRead: one.cacheRead + other.cacheRead,
+    cacheWrite: one.cacheWrite + other.cacheWrite,
+    reasoning: one.reasoning + other.reasoning,
+  };
 }
 
 export function difference(one: Tokens, other: Tokens): Tokens {
-  return tokensFrom((kind) => one[kind] - other[kind]);
+  return {
+    input: one.input - other.input,
+    output: one.output - other.output,
+    cacheRead: one.cacheRead - other.cacheRead,
+    cacheWrite: one.cacheWrite - other.cacheWrite,
+    reasoning: one.reasoning - other.reasoning,
+  };
 }
 
 export function isNothing(tokens: Tokens): boolean {

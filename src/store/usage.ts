@@ -94,16 +94,30 @@ const LATEST_MS = 8.64e15;
 
 /** The day in UTC, which is the same wherever it is asked. */
 function dayOf(atMs: number): string {
-  return new Date(Math.min(atMs, LATEST_MS)).toISOString().slice(0, 10);
+  const day = Math.floor(Math.min(atMs, LATEST_MS) / DAY_MS);
+  // Answers come by the thousand, of one day.
+  if (day !== lastDay.day) lastDay = { day, text: new Date(day * DAY_MS).toISOString().slice(0, 10) };
+  return lastDay.text;
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+let lastDay = { day: Number.NaN, text: '' };
 
 /** Longer ones are of no harness; and a zero byte is more than PostgreSQL takes in a text. */
 const MAX_NAME_LENGTH = 200;
 
 function cleaned(record: UsageRecord): UsageRecord {
-  const clean = (text: string) => text.replaceAll('\0', '').slice(0, MAX_NAME_LENGTH);
-  const [key, model] = [clean(record.key), clean(record.model)];
-  return key === record.key && model === record.model ? record : { ...record, key, model };
+  return isClean(record.key) && isClean(record.model)
+    ? record
+    : { ...record, key: clean(record.key), model: clean(record.model) };
+}
+
+function isClean(text: string): boolean {
+  return text.length <= MAX_NAME_LENGTH && !text.includes('\0');
+}
+
+function clean(text: string): string {
+  return text.replaceAll('\0', '').slice(0, MAX_NAME_LENGTH);
 }
 
 /** One telling of each answer: two of one key in one statement is more than PostgreSQL takes too. */

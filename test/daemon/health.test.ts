@@ -106,6 +106,7 @@ const WELL = {
   notifications: 'off',
   sessions: 'good',
   figures: 'good',
+  ledger: 'good',
   store: 'good',
 };
 

@@ -36,10 +36,10 @@ export function tenSessions(nowMs = Date.now()): FakeWorld {
   });
   world.add({ name: 'api-codex', status: 'working', harness: 'codex', argv: ['codex', 'exec', 'review'] });
   world.add({
-    name: 'stage-loop',
+    name: 'bench-loop',
     status: 'working',
     harness: 'command',
-    argv: ['make', 'stage', 'REPEAT=100'],
+    argv: ['make', 'bench', 'REPEAT=100'],
     branch: null,
   });
   world.add({ name: 'docs-gemini', status: 'idle', harness: 'gemini', mode: 'tmux', screen: 'ready\n> ' });

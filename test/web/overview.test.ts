@@ -17,7 +17,7 @@ describe('the overview', () => {
     const namesIn = (group: string) =>
       page.getByRole('region', { name: group }).locator('.who a').allTextContents();
     expect(await namesIn('Needs you')).toEqual(['billing-codex', 'checkout-claude']);
-    expect(await namesIn('Working')).toEqual(['web-claude', 'api-codex', 'stage-loop']);
+    expect(await namesIn('Working')).toEqual(['web-claude', 'api-codex', 'bench-loop']);
     expect(await namesIn('Idle')).toEqual(['docs-gemini', 'infra-opencode']);
     expect(await namesIn('Ended')).toEqual(['mail-claude', 'search-claude', 'old-claude']);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { plainOutput } from '../../web/src/session/plain-output.ts';
 import { layOutStrip } from '../../web/src/session/strip-layout.ts';
-import { bytes, commandLine, shortPath } from '../../web/src/words/short.ts';
+import { amount, bytes, commandLine, shortPath } from '../../web/src/words/short.ts';
 import { age, longLength } from '../../web/src/words/time.ts';
 import { fortyRuns } from './fake-scenes.ts';
 import { DAY_MS, FakeWorld, HOUR_MS } from './fake-world.ts';
@@ -34,6 +34,7 @@ describe('words', () => {
       '1h',
       '3d 4h',
     ]);
+    expect([0, 950, 12_345, 1_690_000, 2e9].map(amount)).toEqual(['0', '950', '12.3k', '1.69M', '2G']);
     expect([2048, 5 * 1024 ** 2, 1.5 * 1024 ** 3].map(bytes)).toEqual(['2 KB', '5 MB', '1.5 GB']);
     expect(commandLine(['claude', '-p', 'fix the\nlogin'])).toBe(String.raw`claude -p "fix the\nlogin"`);
   });

@@ -107,7 +107,7 @@ function ColumnHeads() {
       <span class="head-who">Session</span>
       <span>Status, and on what it rests</span>
       <span>Directory and branch</span>
-      <span class="head-memory">Memory</span>
+      <span class="head-memory">Memory, tokens</span>
       <span>Owner</span>
     </div>
   );

@@ -4,7 +4,7 @@ import { hasSeveralHosts } from '../live/sessions.ts';
 import { Age } from '../parts/age.tsx';
 import { StatusMark, StatusWord } from '../parts/status-mark.tsx';
 import { sessionHref } from '../route.ts';
-import { bytes, commandLine, hostName, shortPath } from '../words/short.ts';
+import { amount, bytes, commandLine, hostName, shortPath } from '../words/short.ts';
 import { isLive, sinceMs, whyOf } from '../words/status.ts';
 import { focusId, selectedId } from './groups.ts';
 
@@ -32,16 +32,7 @@ export function Row({ row, place }: { readonly row: SessionRow; readonly place: 
       <Name row={row} />
       <State row={row} />
       <Where row={row} />
-      <span class="memory">
-        {row.memoryBytes === null ? (
-          <span class="none">–</span>
-        ) : (
-          <>
-            <span class="unseen">memory </span>
-            {bytes(row.memoryBytes)}
-          </>
-        )}
-      </span>
+      <Cost row={row} />
       <Owner row={row} />
     </li>
   );
@@ -107,6 +98,33 @@ function Where({ row: { cwd, branch } }: { readonly row: SessionRow }) {
           <span class="unseen">branch </span>
           <span aria-hidden="true">⎇ </span>
           {branch}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Cost({ row: { memoryBytes, tokens } }: { readonly row: SessionRow }) {
+  if (memoryBytes === null && tokens === null) {
+    return (
+      <span class="memory">
+        <span class="none" aria-hidden="true">
+          –
+        </span>
+      </span>
+    );
+  }
+  return (
+    <span class="memory">
+      {memoryBytes !== null && (
+        <span>
+          <span class="unseen">memory </span>
+          {bytes(memoryBytes)}
+        </span>
+      )}
+      {tokens !== null && (
+        <span class="dim" title={`${tokens.toLocaleString('en')} tokens`}>
+          {amount(tokens)} tokens
         </span>
       )}
     </span>

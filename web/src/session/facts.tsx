@@ -41,6 +41,9 @@ export function Facts({ session }: { readonly session: SessionDetailView }) {
           {run.containment === null ? null : (CONTAINMENT[run.containment] ?? run.containment)}
         </Fact>
         <Fact name="Memory">{session.memoryBytes === null ? null : bytes(session.memoryBytes)}</Fact>
+        <Fact name="Tokens">
+          {session.tokens === null ? null : `${session.tokens.toLocaleString('en')} by all its runs`}
+        </Fact>
         <Fact name="Session id" mono>
           {session.id}
         </Fact>

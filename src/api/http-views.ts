@@ -19,8 +19,20 @@ export interface OverviewView {
   readonly seq: number;
 }
 
+/** A run that was started inside a run of the session. */
+export interface ChildView {
+  readonly session: string;
+  readonly sessionId: string;
+  /** The run inside which it was started. */
+  readonly parent: string;
+  readonly argv: readonly string[];
+  readonly run: RunView;
+}
+
 /** Everything about one session. */
 export interface SessionDetailView extends SessionRow {
+  /** What its runs started, the earliest first. */
+  readonly children: readonly ChildView[];
   /** Every run of it, the latest last. */
   readonly runs: readonly RunView[];
   /** Why nothing could be proven about the current run, when nothing could. */

@@ -4,6 +4,7 @@
  */
 import { z } from '@hono/zod-openapi';
 import type {
+  ChildView,
   DaemonView,
   ErrorView,
   EventsView,
@@ -105,8 +106,18 @@ export const overviewSchema = z
   })
   .strict()
   .openapi('Overview') satisfies z.ZodType<OverviewView>;
+const childSchema = z
+  .object({
+    session: z.string(),
+    sessionId: z.string(),
+    parent: z.string().openapi({ description: 'The run inside which it was started.' }),
+    argv: z.array(z.string()),
+    run: runSchema,
+  })
+  .strict()
+  .openapi('Child') satisfies z.ZodType<ChildView>;
 export const detailSchema = z
-  .object({ ...session, ...looks, ...detailed })
+  .object({ ...session, ...looks, ...detailed, children: z.array(childSchema) })
   .strict()
   .openapi('SessionDetail') satisfies z.ZodType<SessionDetailView>;
 /** What became of an act on a session, the same value that the CLI's verb prints. */

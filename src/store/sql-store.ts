@@ -13,6 +13,7 @@ import {
   eventOf,
   runOf,
   SELECT_RUN,
+  SELECT_RUN_WITH_SESSION,
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
 } from './rows.ts';
@@ -79,6 +80,12 @@ export function createStore(driver: SqlDriver): Store {
       driver.read(async (sql) =>
         (await sql.all(`${SELECT_RUN} where session_id = ? order by epoch`, [sessionId])).map(runOf),
       ),
+    startedBy: async (runIds) => {
+      if (runIds.length === 0) return [];
+      const { places, values } = slotsFor(runIds.map((id) => `run ${id}`));
+      const text = `${SELECT_RUN_WITH_SESSION} where r.actor in (${places}) order by r.claimed_at, r.id`;
+      return driver.read(async (sql) => (await sql.all(text, values)).map(sessionWithRunOf));
+    },
     eventsOf: (sessionId) =>
       driver.read(async (sql) =>
         (

@@ -143,6 +143,8 @@ export interface Store {
   /** At one instant: all live sessions, and so many of those that ended, the latest first. */
   overview(endedLimit: number): Promise<Overview>;
   runsOf(sessionId: string): Promise<readonly Run[]>;
+  /** The runs that these runs started, of whatever session, the earliest first. */
+  startedBy(runIds: readonly string[]): Promise<readonly SessionWithRun[]>;
   eventsOf(sessionId: string): Promise<readonly StoredEvent[]>;
   /** From a number on, or the latest. Events become visible in the order of their numbers: none appears behind. */
   events(range: EventRange): Promise<readonly StoredEvent[]>;

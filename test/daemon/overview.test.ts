@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { OverviewView, SessionDetailView, TreeView } from '../../src/api/http-views.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, signalSeen } from '../support/processes.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon } from './support.ts';
 import type { Daemon } from './support.ts';
@@ -127,4 +127,20 @@ it('what died without a word is found by looking at the list', async () => {
   signalSeen(harness, 'SIGKILL');
   await ended('a');
   expect((await list()).sessions[0]).toMatchObject({ status: 'lost', memoryBytes: null });
+});
+
+it('the runs that a session’s run started are its children, with the run that started them', async () => {
+  const start = `${process.execPath} ${CLI} run --detach -s child -- sleep 60 && sleep 60`;
+  const { run } = await launchIn(sandbox, 'parent', 'sh', '-c', start);
+  const children = await eventually('the child', async () => {
+    const shown = (await daemon.ask('GET', '/v1/sessions/parent')).json<SessionDetailView>();
+    return shown.children[0]?.run.pid != null && shown.children;
+  });
+  expect(children).toMatchObject([
+    { session: 'child', parent: run.id, argv: ['sleep', '60'], run: { state: 'running', liveness: 'alive' } },
+  ]);
+  await sandbox.json(['kill', 'child']);
+  const after = (await daemon.ask('GET', '/v1/sessions/parent')).json<SessionDetailView>();
+  expect(after.children).toMatchObject([{ session: 'child', run: { outcome: 'stopped', liveness: 'dead' } }]);
+  expect((await daemon.ask('GET', '/v1/sessions/child')).json<SessionDetailView>().children).toEqual([]);
 });

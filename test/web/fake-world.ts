@@ -1,5 +1,5 @@
 /** Sessions as a daemon would tell of them, the same every time, but for the time they are counted from. */
-import type { EventView, MemberView, SessionDetailView } from '../../src/api/http-views.ts';
+import type { ChildView, EventView, MemberView, SessionDetailView } from '../../src/api/http-views.ts';
 import type { RunView } from '../../src/api/session-view.ts';
 import type { Outcome } from '../../src/lifecycle/run.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
@@ -40,6 +40,8 @@ export interface Plan {
   readonly mode?: RunView['mode'];
   readonly host?: string;
   readonly runs?: readonly RunPlan[];
+  /** What its latest run started. */
+  readonly children?: (parent: RunView) => readonly ChildView[];
   readonly doubt?: string;
   readonly screen?: string;
   readonly log?: string;
@@ -175,6 +177,7 @@ function detailOf(plan: Plan, number: number, runs: readonly RunView[], nowMs: n
     memoryBytes: isLive ? (180 + number * 37) * MEGABYTE : null,
     tokens: number % 3 === 2 ? null : 41_000 * number,
     runs,
+    children: plan.children?.(run) ?? [],
     doubt: plan.doubt ?? null,
   };
 }

@@ -116,7 +116,7 @@ describe('the overview', () => {
     expect(text).toMatch(/\d+ [KM]B/);
     expect(text).toMatch(/pid \d+/);
     expect(await accessibilityFaults(page)).toEqual([]);
-    const shot = await page.screenshot();
+    const shot = await page.screenshot({ clip: { x: 0, y: 0, width: 1280, height: 570 } });
     if (process.env['REEVE_WRITE_SCREENSHOT'] !== undefined) writeFileSync(README_SHOT, shot);
     expect(shot.length).toBeGreaterThan(10_000);
   });

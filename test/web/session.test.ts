@@ -148,6 +148,34 @@ describe('the rest of the page', () => {
     ]);
   });
 
+  test('lists what its runs started, each with how it stands, as a way there', async () => {
+    const world = tenSessions();
+    world.add({
+      name: 'parent-claude',
+      status: 'working',
+      children: (parent) =>
+        [
+          { session: 'review-of-parent', run: { ...parent, id: 'r-a' } },
+          { session: 'old-review', run: { ...parent, id: 'r-b', outcome: 'cancelled' as const } },
+        ].map((child) => ({
+          ...child,
+          sessionId: 's-0001fakesession',
+          parent: parent.id,
+          argv: ['claude', '-p'],
+        })),
+    });
+    const { page } = await stage.visit(world, { path: pathOf(world, 'parent-claude') });
+    const children = page.getByRole('region', { name: 'Children' });
+    await children.getByRole('listitem').nth(1).waitFor();
+    const texts = await children.getByRole('listitem').allInnerTexts();
+    expect(texts.map((text) => text.split(/\s+/).slice(0, 3))).toEqual([
+      ['●', 'review-of-parent', 'working'],
+      ['■', 'old-review', 'cancelled'],
+    ]);
+    await children.getByRole('link', { name: 'review-of-parent' }).click();
+    await page.getByRole('heading', { level: 1, name: 'checkout-claude' }).waitFor();
+  });
+
   test('shows events, the latest first, earlier ones on demand, new ones by themselves', async () => {
     const world = tenSessions();
     world.add({ name: 'forty', status: 'working', runs: fortyRuns(world.nowMs) });

@@ -15,6 +15,7 @@ import { Facts } from './facts.tsx';
 import { Heading } from './heading.tsx';
 import { hasScreen, Output } from './output.tsx';
 import { OwnershipStrip } from './ownership-strip.tsx';
+import { Children } from './children.tsx';
 import { Processes } from './processes.tsx';
 import { Screen } from './screen.tsx';
 import { Why } from './why.tsx';
@@ -72,6 +73,7 @@ function Session({
         <div class="half">
           <Facts session={session} />
           <Processes session={session} revision={revision} />
+          <Children session={session} />
           <Events session={session} revision={revision} />
         </div>
       </div>

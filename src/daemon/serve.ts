@@ -8,6 +8,7 @@ import { ReeveError } from '../api/errors.ts';
 import { openContext } from '../supervisor/context.ts';
 import type { Context } from '../supervisor/context.ts';
 import {
+  alreadyServed,
   becomeDaemon,
   daemonPlace,
   daemonToken,
@@ -76,18 +77,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 async function alreadyThere(context: Context): Promise<ReeveError> {
   for (let waitedMs = 0; waitedMs < STARTING_LIMIT_MS; waitedMs += STARTING_POLL_MS) {
     const seen = findDaemon(context);
-    if (seen.is !== 'none') {
-      const { process: identity, startedAtMs, version, port } = seen.record;
-      const since = new Date(startedAtMs).toISOString();
-      return new ReeveError(
-        'daemon_running',
-        `A daemon serves this state directory already: pid ${identity.pid}, version ${version}, since ${since}.`,
-        {
-          hint: 'Look: reeve serve status    End it: reeve serve stop    Put this one in its place: add --replace',
-          details: { pid: identity.pid, version, since, port },
-        },
-      );
-    }
+    if (seen.is !== 'none') return alreadyServed(seen.record);
     await new Promise((resolve) => setTimeout(resolve, STARTING_POLL_MS));
   }
   return new ReeveError(

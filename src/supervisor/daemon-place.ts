@@ -102,6 +102,29 @@ export function findDaemon(machine: Machine): DaemonSeen {
   return liveness.is === 'dead' ? { is: 'none' } : { is: 'unknown', record, because: liveness.because };
 }
 
+export interface DaemonSummary {
+  readonly pid: number;
+  readonly version: string;
+  readonly since: string;
+  readonly url: string;
+}
+
+export function summarise({ process: { pid }, version, startedAtMs, port }: DaemonRecord): DaemonSummary {
+  return { pid, version, since: new Date(startedAtMs).toISOString(), url: `http://127.0.0.1:${port}` };
+}
+
+export function alreadyServed(record: DaemonRecord): ReeveError {
+  const { pid, version, since } = summarise(record);
+  return new ReeveError(
+    'daemon_running',
+    `A daemon serves this state directory already: pid ${pid}, version ${version}, since ${since}.`,
+    {
+      hint: 'Look: reeve serve status    End it: reeve serve stop    Put this one in its place: add --replace',
+      details: { ...summarise(record) },
+    },
+  );
+}
+
 /** What a request over the loopback must carry. Kept from one daemon to the next; this user's alone. */
 export function daemonToken(home: Home): string {
   const { token } = daemonPlace(home);

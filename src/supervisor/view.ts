@@ -1,3 +1,4 @@
+import type { WhyView } from '../api/http-views.ts';
 import type { RunView, SessionView } from '../api/session-view.ts';
 import { deriveStatus, STATUS_OF_OUTCOME } from '../lifecycle/status.ts';
 import type { Status } from '../lifecycle/status.ts';
@@ -5,6 +6,7 @@ import type { Activity } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Reconciled } from './reconcile.ts';
+import type { Story } from './why.ts';
 
 export function viewSession(
   session: Session,
@@ -58,4 +60,13 @@ export function statusOfOutcome(outcome: string): Status {
 
 function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
+}
+
+export function viewStory({ session, sentences, doubt }: Story): WhyView {
+  const told = sentences.map(({ atMs, runId, text }) => ({
+    at: isoTime(atMs),
+    run: runId,
+    text,
+  }));
+  return { session: session.name, sentences: told, doubt };
 }

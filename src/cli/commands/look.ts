@@ -7,6 +7,7 @@ import type { Check } from '../../supervisor/doctor.ts';
 import { homeFrom } from '../../supervisor/home.ts';
 import type { Range, SessionDetail } from '../../supervisor/list.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
+import { viewStory } from '../../supervisor/view.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
@@ -79,22 +80,13 @@ function processOf(run: RunView): string {
 export async function why(reference: string, options: OutputOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const story = await reeve.why(reference);
-    const value = {
-      session: story.session.name,
-      sentences: story.sentences.map(({ atMs, runId, text }) => ({
-        at: new Date(atMs).toISOString(),
-        run: runId,
-        text,
-      })),
-      doubt: story.doubt,
-    };
     const told = (atMs: number, text: string) => {
       const head = `${clock(atMs)}  `;
       return wrapped(dim(head), head.length, text, outputWidth());
     };
     const lines = story.sentences.map(({ atMs, text }) => told(atMs, text));
     if (story.doubt !== null) lines.push(told(Date.now(), `Not known now: ${story.doubt}.`));
-    print(options, value, lines.join('\n'));
+    print(options, viewStory(story), lines.join('\n'));
     return 0;
   });
 }

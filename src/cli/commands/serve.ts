@@ -8,7 +8,14 @@ import { readConfig } from '../../supervisor/config.ts';
 import { openMachine } from '../../supervisor/context.ts';
 import type { Machine } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
-import { daemonPlace, findDaemon, prepareDaemonPlace, stopDaemon } from '../../supervisor/daemon-place.ts';
+import {
+  alreadyServed,
+  daemonPlace,
+  findDaemon,
+  prepareDaemonPlace,
+  stopDaemon,
+  summarise,
+} from '../../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
 import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
@@ -59,7 +66,7 @@ async function here(options: ServeOptions): Promise<number> {
     port: options.port,
     signal: leave.signal,
     log: (text) => process.stderr.write(`${new Date().toISOString()} ${text}\n`),
-    ready: (record) => print(options, viewOf(record), `reeve serves (pid ${process.pid}). ${WAYS}`),
+    ready: (record) => print(options, summarise(record), `reeve serves (pid ${process.pid}). ${WAYS}`),
   });
   return 0;
 }
@@ -68,7 +75,7 @@ const WAYS = 'Page: reeve open    End: reeve serve stop';
 
 async function inBackground(machine: Machine, options: ServeOptions): Promise<number> {
   const record = await startDaemon(machine, options.port);
-  print(options, viewOf(record), `reeve serves in the background (pid ${record.process.pid}). ${WAYS}`);
+  print(options, summarise(record), `reeve serves in the background (pid ${record.process.pid}). ${WAYS}`);
   return 0;
 }
 
@@ -98,7 +105,7 @@ async function startDaemon(machine: Machine, port: number | undefined): Promise<
   if (typeof answer !== 'number') return answer;
   const said = readFileSync(log, 'utf8').slice(before).trim();
   const other = findDaemon(machine);
-  if (answer === 4 && other.is === 'running') throw runningError(other.record);
+  if (answer === 4 && other.is === 'running') throw alreadyServed(other.record);
   throw new ReeveError(
     'failed',
     `The daemon did not start: ${said.split('\n')[0] || `it exited with ${answer}`}`,
@@ -137,15 +144,6 @@ async function answering(machine: Machine, pid: number, signal: AbortSignal): Pr
   );
 }
 
-function runningError(record: DaemonRecord): ReeveError {
-  const { pid, version, since } = viewOf(record);
-  return new ReeveError(
-    'daemon_running',
-    `A daemon serves this state directory already: pid ${pid}, version ${version}, since ${since}.`,
-    { hint: 'Look: reeve serve status    Put this one in its place: add --replace', details: viewOf(record) },
-  );
-}
-
 async function stop(machine: Machine, options: ServeOptions): Promise<number> {
   const record = await stopDaemon(machine);
   const text =
@@ -163,9 +161,9 @@ async function status(machine: Machine, options: ServeOptions): Promise<number> 
   const lines = Object.entries(parts).map(
     ([name, { is, says }]) => `  ${name.padEnd(14)} ${is.padEnd(10)} ${says}`,
   );
-  const { pid, version, since, url } = viewOf(record);
+  const { pid, version, since, url } = summarise(record);
   const head = `pid ${pid}, version ${version}, for ${age(Date.parse(since), Date.now())}, at ${url}`;
-  print(options, { ...viewOf(record), parts }, [head, ...lines].join('\n'));
+  print(options, { ...summarise(record), parts }, [head, ...lines].join('\n'));
   return 0;
 }
 
@@ -175,10 +173,6 @@ function requireDaemon(machine: Machine): DaemonRecord {
   throw new ReeveError('no_daemon', 'No daemon serves this state directory.', {
     hint: 'Start one: reeve serve --detach',
   });
-}
-
-function viewOf({ process: { pid }, version, startedAtMs, port }: DaemonRecord) {
-  return { pid, version, since: new Date(startedAtMs).toISOString(), url: `http://127.0.0.1:${port}` };
 }
 
 /** The page, with a link that works once; the daemon is started if there is none. */

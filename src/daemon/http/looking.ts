@@ -14,6 +14,7 @@ import { events } from '../../supervisor/events.ts';
 import { logTail } from '../../supervisor/log-tail.ts';
 import { detail, overview, tree } from '../../supervisor/overview.ts';
 import { picture } from '../../supervisor/pane.ts';
+import { viewStory } from '../../supervisor/view.ts';
 import { addOperation } from './operation.ts';
 import type { App } from './operation.ts';
 import type { Parts } from './parts.ts';
@@ -104,15 +105,7 @@ function addOne(app: App, { context, reeve }: Parts): void {
     params: SESSION,
     answer: whySchema,
     forRuns: 'its own session',
-    does: async ({ params }) => {
-      const { session, sentences, doubt } = await reeve.why(params.session);
-      const told = sentences.map(({ atMs, runId, text }) => ({
-        at: new Date(atMs).toISOString(),
-        run: runId,
-        text,
-      }));
-      return { session: session.name, sentences: told, doubt };
-    },
+    does: async ({ params }) => viewStory(await reeve.why(params.session)),
   });
   addOperation(app, {
     method: 'get',

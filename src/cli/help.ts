@@ -23,7 +23,11 @@ export function renderVerbHelp(verb: Verb): string {
     return optional === true ? `[${word}]` : word;
   });
   const command =
-    verb.takesCommand !== true ? [] : verb.name === 'run' ? ['-- COMMAND ARGS…'] : ['[-- COMMAND ARGS…]'];
+    verb.takesCommand !== true
+      ? []
+      : verb.name.endsWith('run')
+        ? ['-- COMMAND ARGS…']
+        : ['[-- COMMAND ARGS…]'];
   const flags = verb.flags.map(({ name, short, value, says }) => {
     const spelled = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
     return `  ${spelled.padEnd(28)}${says}`;

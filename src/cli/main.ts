@@ -26,7 +26,7 @@ async function answer(args: readonly string[]): Promise<number> {
     case 'call':
       return parsed.verb.execute(parsed.call);
     case 'help':
-      process.stdout.write(`${parsed.verb === null ? renderHelp(VERBS) : renderVerbHelp(parsed.verb)}\n`);
+      process.stdout.write(`${'name' in parsed.of ? renderVerbHelp(parsed.of) : renderHelp(parsed.of)}\n`);
       return 0;
     case 'version':
       process.stdout.write(`${version()}\n`);

@@ -12,6 +12,8 @@ interface Flag {
   readonly read?: (text: string) => number;
   readonly says: string;
   readonly excludes?: string;
+  /** It may be given again and again; its value is a list. */
+  readonly many?: boolean;
 }
 
 interface Argument {
@@ -29,10 +31,14 @@ interface Call {
   /** For a verb that takes one: the command, whose own flags are not looked at. */
   readonly command: readonly string[];
   /** By their names in camel case. */
-  readonly flags: Readonly<Record<string, string | number | true>>;
+  readonly flags: Flags;
 }
 
+type Flags = Readonly<Record<string, FlagValue>>;
+type FlagValue = string | number | true | readonly string[];
+
 export interface Verb {
+  /** One word, or two: what is acted on, and the act, as in `child run`. */
   readonly name: string;
   readonly group: string;
   readonly says: string;
@@ -46,38 +52,75 @@ export class InvalidValue extends Error {}
 
 export type Parsed =
   | { readonly is: 'call'; readonly verb: Verb; readonly call: Call }
-  | { readonly is: 'help'; readonly verb: Verb | null }
+  /** Of one verb, of those that begin with the same word, or of all. */
+  | { readonly is: 'help'; readonly of: Verb | readonly Verb[] }
   | { readonly is: 'version' };
 
 export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
-  const [first, ...rest] = args;
+  const [first] = args;
   if (first === undefined) throw usage('No verb was given');
   if (first === '--version' || first === '-V') return { is: 'version' };
-  if (first === '--help' || first === '-h') return { is: 'help', verb: null };
-  if (first === 'help') return { is: 'help', verb: rest[0] === undefined ? null : verbNamed(verbs, rest[0]) };
-  const verb = verbNamed(verbs, first);
-  return parseCall(verb, rest);
+  if (isHelp(first)) return { is: 'help', of: verbs };
+  if (first === 'help') return helpAbout(verbs, args.slice(1));
+  const { verb, rest } = verbAt(verbs, args);
+  if (verb !== null) return parseCall(verb, rest);
+  // The first word of several verbs, with none of their second ones.
+  const alike = startingWith(verbs, first);
+  const [second] = rest;
+  if (second !== undefined && isHelp(second)) return { is: 'help', of: alike };
+  throw usage(
+    second === undefined
+      ? `\`${first}\` needs a second word: ${alike.map(({ name }) => name.slice(first.length + 1)).join(', ')}`
+      : `There is no verb ${quoted(`${first} ${second}`)}`,
+    second === undefined
+      ? undefined
+      : nearest(
+          `${first} ${second}`,
+          alike.map(({ name }) => name),
+        ),
+  );
 }
 
-function verbNamed(verbs: readonly Verb[], name: string): Verb {
-  const found = verbs.find((verb) => verb.name === name);
-  if (found !== undefined) return found;
-  const kind = name.startsWith('-') ? 'flag' : 'verb';
+function isHelp(word: string): boolean {
+  return word === '--help' || word === '-h';
+}
+
+function helpAbout(verbs: readonly Verb[], words: readonly string[]): Parsed {
+  if (words[0] === undefined) return { is: 'help', of: verbs };
+  return { is: 'help', of: verbAt(verbs, words).verb ?? startingWith(verbs, words[0]) };
+}
+
+/** Two words are tried before one. Null when the first one only begins names of two. */
+function verbAt(
+  verbs: readonly Verb[],
+  [first = '', ...rest]: readonly string[],
+): { verb: Verb | null; rest: readonly string[] } {
+  const named = (name: string) => verbs.find((verb) => verb.name === name);
+  const ofTwo = rest[0] === undefined ? undefined : named(`${first} ${rest[0]}`);
+  if (ofTwo !== undefined) return { verb: ofTwo, rest: rest.slice(1) };
+  const ofOne = named(first);
+  if (ofOne !== undefined) return { verb: ofOne, rest };
+  if (startingWith(verbs, first).length > 0) return { verb: null, rest };
+  const kind = first.startsWith('-') ? 'flag' : 'verb';
   throw usage(
-    `There is no ${kind} ${quoted(name)}`,
+    `There is no ${kind} ${quoted(first)}`,
     nearest(
-      name,
-      verbs.map((verb) => verb.name),
+      first,
+      verbs.map(({ name }) => name),
     ),
   );
 }
 
+function startingWith(verbs: readonly Verb[], word: string): readonly Verb[] {
+  return verbs.filter(({ name }) => name.startsWith(`${word} `));
+}
+
 function parseCall(verb: Verb, args: readonly string[]): Parsed {
   const words: string[] = [];
-  const flags: Record<string, string | number | true> = {};
+  const flags: Record<string, FlagValue> = {};
   const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === '--help' || word === '-h') return { is: 'help', verb };
+    if (isHelp(word)) return { is: 'help', of: verb };
     if (word === '--') {
       if (verb.takesCommand !== true) words.push(...rest.splice(0));
       break;
@@ -93,12 +136,7 @@ function parseCall(verb: Verb, args: readonly string[]): Parsed {
   return { is: 'call', verb, call: { words, command: rest, flags } };
 }
 
-function takeFlag(
-  verb: Verb,
-  word: string,
-  rest: string[],
-  flags: Record<string, string | number | true>,
-): void {
+function takeFlag(verb: Verb, word: string, rest: string[], flags: Record<string, FlagValue>): void {
   const [name, joined] = word.startsWith('--') ? split(word) : [word];
   const flag = verb.flags.find((each) => name === `--${each.name}` || name === `-${each.short ?? ''}`);
   if (flag === undefined) {
@@ -112,7 +150,10 @@ function takeFlag(
   }
   const text = joined ?? rest.shift();
   if (text === undefined) throw usage(`--${flag.name} needs a value (${flag.value})`, undefined, verb);
-  flags[camelCase(flag.name)] = readValue(flag, text, verb);
+  const key = camelCase(flag.name);
+  const value = readValue(flag, text, verb);
+  const before = flags[key];
+  flags[key] = flag.many === true ? [...(Array.isArray(before) ? before : []), String(value)] : value;
 }
 
 function readValue(flag: Flag, text: string, verb: Verb): string | number {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ReeveError } from '../../src/api/errors.ts';
 import { parse } from '../../src/cli/parse.ts';
+import type { Verb } from '../../src/cli/parse.ts';
 import { VERBS } from '../../src/cli/verbs.ts';
 
 /** What a call would be executed with, or the code and hint of the refusal. */
@@ -90,5 +91,55 @@ describe('the words of a call', () => {
         });
       }),
     );
+  });
+});
+
+describe('verbs of two words', () => {
+  const verb = (name: string, more: Partial<Verb> = {}): Verb => ({
+    name,
+    group: 'Any',
+    says: 'does it',
+    arguments: [],
+    flags: [{ name: 'item', value: 'TEXT', many: true, says: 'again and again' }],
+    execute: () => 0,
+    ...more,
+  });
+  const known = [
+    verb('child run', { takesCommand: true }),
+    verb('child ls'),
+    verb('cost', { arguments: [{ name: 'session', says: 'which', optional: true }] }),
+    verb('cost add'),
+  ];
+  const read = (...args: string[]) => {
+    try {
+      const parsed = parse(known, args);
+      if (parsed.is === 'call') return { verb: parsed.verb.name, ...parsed.call };
+      if (parsed.is === 'version') return parsed.is;
+      return { help: 'name' in parsed.of ? parsed.of.name : parsed.of.map(({ name }) => name) };
+    } catch (error) {
+      return error instanceof ReeveError ? `${error.message} ${error.hint ?? ''}` : error;
+    }
+  };
+
+  it.each([
+    [['child', 'run', '--', 'ls'], { verb: 'child run', words: [], command: ['ls'], flags: {} }],
+    [['child', 'ls'], { verb: 'child ls', words: [], command: [], flags: {} }],
+    [['cost', 'mine'], { verb: 'cost', words: ['mine'], command: [], flags: {} }],
+    [['cost', 'add'], { verb: 'cost add', words: [], command: [], flags: {} }],
+    [['cost', '--', 'add'], { verb: 'cost', words: ['add'], command: [], flags: {} }],
+    [['child', '--help'], { help: ['child run', 'child ls'] }],
+    [['help', 'child'], { help: ['child run', 'child ls'] }],
+    [['help', 'child', 'ls'], { help: 'child ls' }],
+    [['child', 'ls', '-h'], { help: 'child ls' }],
+    [['child'], '`child` needs a second word: run, ls. See: reeve --help'],
+    [['child', 'rum'], 'There is no verb "child rum". Did you mean child run?'],
+    [['ls'], 'There is no verb "ls". See: reeve --help'],
+  ])('%j are told from those of one', (args, expected) => {
+    expect(read(...args)).toEqual(expected);
+  });
+
+  it('take a flag that may be repeated as a list', () => {
+    expect(read('child', 'ls', '--item', 'a', '--item=b')).toMatchObject({ flags: { item: ['a', 'b'] } });
+    expect(read('child', 'ls', '--item', 'a')).toMatchObject({ flags: { item: ['a'] } });
   });
 });

@@ -246,8 +246,9 @@ describe('the document', () => {
       'open', // Opens the page of the daemon in a browser.
       'top', // A picture for a terminal.
     ]);
-    const wanted = VERBS.filter(({ name }) => !exempt.has(name)).flatMap(({ name, arguments: words }) => {
-      const actions = words[0]?.choices;
+    const wanted = VERBS.filter(({ name }) => !exempt.has(name)).flatMap((verb) => {
+      const name = verb.name.replace(/ (\w)/, (_, letter: string) => letter.toUpperCase());
+      const actions = verb.arguments[0]?.choices;
       if (actions === undefined) return [name];
       return actions.map((action) => `${name}${action.charAt(0).toUpperCase()}${action.slice(1)}`);
     });

@@ -4,21 +4,33 @@ import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
 export function completion(known: readonly KnownVerb[], shell: string, options: OutputOptions): number {
-  const verbs = known.map((verb) => ({
-    name: verb.name,
-    description: verb.says,
-    flags: verb.flags.map(({ name }) => `--${name}`),
-    takesSession: verb.arguments.some(({ name }) => name === 'session'),
-  }));
+  const verbs = [...new Set(known.map(({ name }) => firstWordOf(name)))].map((name): Verb => {
+    const alike = known.filter((verb) => firstWordOf(verb.name) === name);
+    return {
+      name,
+      description: alike.map(({ says }) => says).join('; or '),
+      // The second words of those that have two stand among the flags.
+      words: [
+        ...alike.flatMap((verb) => verb.name.split(' ').slice(1)),
+        ...new Set(alike.flatMap((verb) => verb.flags.map((flag) => `--${flag.name}`))),
+      ],
+      takesSession: alike.some((verb) => verb.arguments.some((argument) => argument.name === 'session')),
+    };
+  });
   const script = SCRIPTS[shell as keyof typeof SCRIPTS](verbs); // The table of verbs allows no other.
   print(options, { shell, script }, script);
   return 0;
 }
 
+function firstWordOf(name: string): string {
+  return name.split(' ')[0] ?? name;
+}
+
 interface Verb {
   readonly name: string;
   readonly description: string;
-  readonly flags: readonly string[];
+  /** What may stand behind it, flags with their dashes. */
+  readonly words: readonly string[];
   readonly takesSession: boolean;
 }
 
@@ -33,7 +45,7 @@ _reeve() {
     words="${verbs.map(({ name }) => name).join(' ')}"
   else
     case "\${COMP_WORDS[1]}" in
-${verbs.map((verb) => `      ${verb.name}) words="${verb.flags.join(' ')}${verb.takesSession ? ` $(${NAMES})` : ''}" ;;`).join('\n')}
+${verbs.map((verb) => `      ${verb.name}) words="${verb.words.join(' ')}${verb.takesSession ? ` $(${NAMES})` : ''}" ;;`).join('\n')}
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
@@ -49,16 +61,20 @@ _reeve() {
     return
   fi
   case "\${words[2]}" in
-${verbs.map((verb) => `    ${verb.name}) compadd -- ${verb.flags.join(' ')}${verb.takesSession ? ` \${(f)"$(${NAMES})"}` : ''}; _files ;;`).join('\n')}
+${verbs.map((verb) => `    ${verb.name}) compadd -- ${verb.words.join(' ')}${verb.takesSession ? ` \${(f)"$(${NAMES})"}` : ''}; _files ;;`).join('\n')}
   esac
 }
 compdef _reeve reeve`,
 
   fish: (verbs) => `# reeve completion: reeve completion fish > ~/.config/fish/completions/reeve.fish
 ${verbs
-  .flatMap(({ name, description, flags, takesSession }) => [
+  .flatMap(({ name, description, words, takesSession }) => [
     `complete -c reeve -n __fish_use_subcommand -f -a ${name} -d '${description.replaceAll("'", '')}'`,
-    ...flags.map((flag) => `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
+    ...words.map((word) =>
+      word.startsWith('--')
+        ? `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -l ${word.slice(2)}`
+        : `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -f -a ${word}`,
+    ),
     ...(takesSession
       ? [
           `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -f -a "(${NAMES.replaceAll('$2', String.raw`\$2`)})"`,

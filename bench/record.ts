@@ -18,6 +18,7 @@ export function claimRequest(name: string): ClaimRequest {
     sessionName: name,
     mustBeNew: false,
     nativeId: null,
+    parent: null,
     harness: 'command',
     cwd: '/home/someone/projects/something',
     argv: ['claude', '--print', 'Look at the failing test and say why it fails.'],

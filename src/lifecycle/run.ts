@@ -13,8 +13,12 @@
  * `intend` puts on record who wants the run to end and how, before anything is signalled. The first intent stays.
  * An intended run that is still `claimed` can no longer start.
  *
+ * A run that was started by another one has a `parent`: child.ts tells what `await` and `detach` do to it. A run that
+ * has children which were not dealt with cannot end; only the store knows, and refuses.
+ *
  * Every step is decided here, and carried out by the store as one conditional write together with its event.
  */
+import type { Parentage } from './child.ts';
 import type { Activity, Native } from './harness-fact.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
@@ -69,6 +73,8 @@ interface RunFacts {
   readonly native: Native | null;
   /** What the harness said last of what it does; null when it says nothing. */
   readonly activity: Activity | null;
+  /** Null for a run that was not started inside another one. */
+  readonly parent: Parentage | null;
 }
 
 export interface ClaimedRun extends RunFacts {
@@ -107,10 +113,19 @@ export type Step =
     }
   | { readonly kind: 'executing'; readonly harness: ProcessIdentity }
   | { readonly kind: 'intend'; readonly intent: Intent }
+  /** Its owner is over: it waits for the owner's successor, or goes on by itself. `atMs` is the store's time. */
+  | { readonly kind: 'await'; readonly ownerId: string; readonly withinMs: number; readonly atMs: number }
+  | { readonly kind: 'detach'; readonly ownerId: string }
   | { readonly kind: 'end'; readonly ending: Ending };
 
 export interface StepEvent {
-  readonly kind: 'run.started' | 'run.executing' | 'run.intended' | 'run.ended';
+  readonly kind:
+    | 'run.started'
+    | 'run.executing'
+    | 'run.intended'
+    | 'run.ended'
+    | 'child.waiting'
+    | 'child.detached';
   readonly actor: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -119,7 +134,13 @@ export type StepResult =
   | { readonly taken: true; readonly run: Run; readonly event: StepEvent }
   | {
       readonly taken: false;
-      readonly because: 'ended' | 'already_started' | 'already_intended' | 'not_started';
+      readonly because:
+        | 'ended'
+        | 'already_started'
+        | 'already_intended'
+        | 'not_started'
+        | 'not_its_child'
+        | 'has_children';
     };
 
 export function takeStep(run: Run, step: Step): StepResult {
@@ -131,6 +152,9 @@ export function takeStep(run: Run, step: Step): StepResult {
       return executing(run, step.harness);
     case 'intend':
       return intend(run, step.intent);
+    case 'await':
+    case 'detach':
+      return leaveOwner(run, step);
     case 'end':
       return {
         taken: true,
@@ -167,5 +191,26 @@ function intend(run: LiveRun, intent: Intent): StepResult {
     taken: true,
     run: { ...run, intent },
     event: { kind: 'run.intended', actor: intent.actor, data: { ...intent } },
+  };
+}
+
+function leaveOwner(run: LiveRun, step: Extract<Step, { kind: 'await' | 'detach' }>): StepResult {
+  const { parent } = run;
+  if (parent === null || parent.ownerId !== step.ownerId || parent.waitsUntilMs !== null) {
+    return { taken: false, because: 'not_its_child' };
+  }
+  const actor = `run ${step.ownerId}`;
+  if (step.kind === 'detach') {
+    return {
+      taken: true,
+      run: { ...run, parent: { ...parent, ownerId: null } },
+      event: { kind: 'child.detached', actor, data: { owner: step.ownerId } },
+    };
+  }
+  const waitsUntilMs = step.atMs + step.withinMs;
+  return {
+    taken: true,
+    run: { ...run, parent: { ...parent, waitsUntilMs } },
+    event: { kind: 'child.waiting', actor, data: { owner: step.ownerId, waitsUntilMs } },
   };
 }

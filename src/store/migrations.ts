@@ -27,6 +27,8 @@ const DIALECTS = {
   },
 } as const satisfies Record<string, Dialect>;
 
+const LEGACY_TERMS = '{"onParentEnd":"detach","adoptWithinMs":0,"subject":null,"revision":null}';
+
 const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
   ({ eventNumber, bigInteger, keyedByText, extra }) => [
     `create table sessions (
@@ -141,6 +143,17 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
       `create index runs_unsettled on runs (ended_at) where state = 'ended' and settled_at is null`,
     ];
   },
+  ({ bigInteger }) => [
+    // Who started it, for ever; with whose end it is dealt with; on which terms; how long it waits for a successor.
+    'alter table runs add column parent_run_id text',
+    'alter table runs add column owner_run_id text',
+    'alter table runs add column child_terms text',
+    `alter table runs add column adopt_until ${bigInteger}`,
+    // Until now only the actor told. Nothing was promised for these, so nobody owns them.
+    `update runs set parent_run_id = substr(actor, 5), child_terms = '${LEGACY_TERMS}' where actor like 'run r-%'`,
+    'create index runs_of_parent on runs (parent_run_id) where parent_run_id is not null',
+    `create index runs_of_owner on runs (owner_run_id) where owner_run_id is not null and state <> 'ended'`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

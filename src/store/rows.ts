@@ -1,4 +1,5 @@
 /** Rows to facts and back. The schema's checks guarantee what the casts here assume. */
+import type { ChildTerms, Parentage } from '../lifecycle/child.ts';
 import type { Ending, Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Row, SqlValue } from './sql.ts';
@@ -25,6 +26,10 @@ const RUN_COLUMNS = [
   'ending',
   'native',
   'activity',
+  'parent_run_id',
+  'owner_run_id',
+  'child_terms',
+  'adopt_until',
 ] as const;
 
 export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
@@ -64,7 +69,18 @@ export function runOf(row: Row): Run {
     ending: json(row['ending']),
     native: json(row['native']),
     activity: json(row['activity']),
+    parent: parentageOf(row),
   } as Run;
+}
+
+function parentageOf(row: Row): Parentage | null {
+  if (row['parent_run_id'] === null) return null;
+  return {
+    ...(json(row['child_terms']) as ChildTerms), // Written together with the parent's id.
+    startedBy: text(row, 'parent_run_id'),
+    ownerId: row['owner_run_id'] === null ? null : text(row, 'owner_run_id'),
+    waitsUntilMs: row['adopt_until'] === null ? null : Number(row['adopt_until']),
+  };
 }
 
 export function sessionWithRunOf(row: Row): SessionWithRun {
@@ -108,6 +124,8 @@ export function changedColumns(run: Run): Readonly<Record<string, SqlValue>> {
     ended_at: ending?.endedAtMs ?? null,
     native: jsonOrNull(run.native),
     activity: jsonOrNull(run.activity),
+    owner_run_id: run.parent?.ownerId ?? null,
+    adopt_until: run.parent?.waitsUntilMs ?? null,
   };
 }
 

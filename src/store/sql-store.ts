@@ -13,10 +13,10 @@ import {
   eventOf,
   runOf,
   SELECT_RUN,
-  SELECT_RUN_WITH_SESSION,
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
 } from './rows.ts';
+import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
 import { bindNative, observe } from './observe.ts';
 import { slotsFor } from './sql.ts';
@@ -80,12 +80,11 @@ export function createStore(driver: SqlDriver): Store {
       driver.read(async (sql) =>
         (await sql.all(`${SELECT_RUN} where session_id = ? order by epoch`, [sessionId])).map(runOf),
       ),
-    startedBy: async (runIds) => {
-      if (runIds.length === 0) return [];
-      const { places, values } = slotsFor(runIds.map((id) => `run ${id}`));
-      const text = `${SELECT_RUN_WITH_SESSION} where r.actor in (${places}) order by r.claimed_at, r.id`;
-      return driver.read(async (sql) => (await sql.all(text, values)).map(sessionWithRunOf));
-    },
+    startedBy: (runIds) => driver.read((sql) => startedBy(sql, runIds)),
+    below: (runIds, which) => driver.read((sql) => below(sql, runIds, which)),
+    ancestorsOf: (runId) => driver.read((sql) => ancestorsOf(sql, runId)),
+    undealtChildren: (runId) => driver.read((sql) => undealtChildren(sql, runId)),
+    overdueChildren: () => driver.read(overdueChildren),
     eventsOf: (sessionId) =>
       driver.read(async (sql) =>
         (
@@ -150,10 +149,11 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
 
   const claimed = claimedFrom(request, earlier?.session ?? null, atMs);
   const { session, run } = claimed;
-  const holder = await bindRequested(sql, request, session.id, atMs);
-  if (holder !== null) {
+  const refusal = await refuseParent(sql, request);
+  const holder = refusal === null ? await bindRequested(sql, request, session.id, atMs) : null;
+  if (refusal !== null || holder !== null) {
     if (earlier === null) await sql.run('delete from sessions where id = ?', [session.id]);
-    return { won: false, because: 'native_taken', ...(await sessionOf(sql, holder)) };
+    return refusal ?? { won: false, because: 'native_taken', ...(await sessionOf(sql, holder ?? '')) };
   }
   await insertRun(sql, run);
   if (earlier !== null) {
@@ -175,9 +175,35 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
     runId: run.id,
     kind: 'run.claimed',
     actor: run.actor,
-    data: { epoch: run.epoch, argv: run.argv, cwd: run.cwd, mode: run.mode, launcher: run.launcher },
+    data: {
+      epoch: run.epoch,
+      argv: run.argv,
+      cwd: run.cwd,
+      mode: run.mode,
+      launcher: run.launcher,
+      ...(run.parent === null ? {} : { parent: run.parent }),
+    },
   });
+  if (earlier !== null) {
+    const add = (event: NewEvent) => insertEvent(sql, op, atMs, event);
+    await adoptWaiting(sql, run, atMs, add);
+  }
   return { won: true, ...claimed };
+}
+
+/** Locked, so that it cannot end while a child of it comes into being: it would not know of it. */
+async function refuseParent(
+  sql: Sql,
+  { parent }: ClaimRequest,
+): Promise<Extract<ClaimResult, { because: 'parent_over' }> | null> {
+  if (parent === null) return null;
+  const run = await readRun(sql, parent.runId, sql.forUpdate);
+  if (run === null) throw new Error(`Run ${parent.runId}, inside which this is started, is not on record.`);
+  const owner = await sessionOf(sql, run.sessionId);
+  const why =
+    refuseWrite(run, owner.run, parent.token) ??
+    (run.intent === null ? null : `it is being ended (${run.intent.outcome})`);
+  return why === null ? null : { won: false, because: 'parent_over', why, ...owner, run };
 }
 
 /** The session as it was before, locked; or null when this made it. The lock serialises claims of side by side writers. */
@@ -258,14 +284,23 @@ function claimedFrom(
     ending: null,
     native: nativeId === null ? null : { is: 'asked', id: nativeId },
     activity: null,
+    parent: parentageFrom(request),
   };
   return { session, run };
 }
 
+function parentageFrom({ parent }: ClaimRequest): ClaimedRun['parent'] {
+  if (parent === null) return null;
+  const { runId, token: _token, ...terms } = parent;
+  return { ...terms, startedBy: runId, ownerId: runId, waitsUntilMs: null };
+}
+
 async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
+  const { startedBy: parentId = null, ownerId = null, waitsUntilMs: _none, ...terms } = run.parent ?? {};
   await sql.run(
-    `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at, native)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at, native,
+       parent_run_id, owner_run_id, child_terms)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       run.id,
       run.sessionId,
@@ -280,6 +315,9 @@ async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
       run.logPath,
       run.claimedAtMs,
       run.native === null ? null : JSON.stringify(run.native),
+      parentId,
+      ownerId,
+      parentId === null ? null : JSON.stringify(terms),
     ],
   );
 }
@@ -287,8 +325,13 @@ async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
 async function stepRun(sql: Sql, op: string, runId: string, step: Step): Promise<StepResult> {
   const run = await readRun(sql, runId, sql.forUpdate);
   if (run === null) return { taken: false, because: 'ended' };
-  const result = takeStep(run, step);
+  // Store time decides how long anybody waits, not a host's.
+  const timed = step.kind === 'await' ? { ...step, atMs: await sql.nowMs() } : step;
+  const result = takeStep(run, timed);
   if (!result.taken) return result;
+  if (step.kind === 'end' && (await undealtChildren(sql, run.id)).length > 0) {
+    return { taken: false, because: 'has_children' };
+  }
   const columns = changedColumns(result.run);
   const changed = await sql.run(
     `update runs set ${Object.keys(columns)

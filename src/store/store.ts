@@ -1,4 +1,5 @@
 /** What Reeve remembers. Each method is one unit of work; a write that lost its race says so and changes nothing. */
+import type { ChildTerms } from '../lifecycle/child.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
@@ -29,11 +30,15 @@ export interface ClaimRequest {
   readonly nativeId: string | null;
   /** A name that must not exist yet: set for proposed names, so that they never join somebody's session. */
   readonly mustBeNew: boolean;
+  /** The run inside which it is started, as its token proves, and on which terms; null for one of its own. */
+  readonly parent: (ChildTerms & { readonly runId: string; readonly token: string }) | null;
 }
 
 export type ClaimResult =
   | ({ readonly won: true } & SessionWithRun)
-  | ({ readonly won: false; readonly because: 'owned' | 'name_taken' | 'native_taken' } & SessionWithRun);
+  | ({ readonly won: false; readonly because: 'owned' | 'name_taken' | 'native_taken' } & SessionWithRun)
+  /** The parent may start nothing any more; it is the run told here, and `why` says what is the matter with it. */
+  | ({ readonly won: false; readonly because: 'parent_over'; readonly why: string } & SessionWithRun);
 
 export interface StoredEvent {
   readonly seq: number;
@@ -145,6 +150,14 @@ export interface Store {
   runsOf(sessionId: string): Promise<readonly Run[]>;
   /** The runs that these runs started, of whatever session, the earliest first. */
   startedBy(runIds: readonly string[]): Promise<readonly SessionWithRun[]>;
+  /** The same with what those started in turn, and so on; `live` leaves out those that are over, not what is below. */
+  below(runIds: readonly string[], which: 'all' | 'live'): Promise<readonly SessionWithRun[]>;
+  /** The run inside which this one was started, that one's, and so on: the nearest first. */
+  ancestorsOf(runId: string): Promise<readonly string[]>;
+  /** The live runs that have to be dealt with before this one can end. */
+  undealtChildren(runId: string): Promise<readonly SessionWithRun[]>;
+  /** Live runs that have waited in vain for a successor of their owner. */
+  overdueChildren(): Promise<readonly SessionWithRun[]>;
   eventsOf(sessionId: string): Promise<readonly StoredEvent[]>;
   /** From a number on, or the latest. Events become visible in the order of their numbers: none appears behind. */
   events(range: EventRange): Promise<readonly StoredEvent[]>;

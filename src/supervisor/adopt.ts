@@ -153,6 +153,7 @@ async function claim(
       actor: context.actor,
       launcher: identify(context.table, process.pid),
       tokenHash,
+      parent: null,
       logPath: null,
       nativeId,
     });

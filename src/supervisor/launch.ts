@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import type { ChildTerms } from '../lifecycle/child.ts';
 import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { planStart } from '../lifecycle/takeover.ts';
@@ -16,12 +17,13 @@ import { checkpoint } from '../process/checkpoint.ts';
 import { identify } from '../process/process-table.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
-import type { ClaimResult, SessionWithRun } from '../store/store.ts';
+import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
+import { parentFor, refuseChild } from './parentage.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { startClaimed } from './start-claimed.ts';
@@ -44,6 +46,8 @@ export interface LaunchRequest {
   readonly graceMs?: number | undefined;
   /** Where a foreground run's standard output goes; `stderr` keeps this process's own standard output clean. */
   readonly foregroundOutput?: 'inherit' | 'stderr' | undefined;
+  /** Inside a run: what becomes of this one when that one ends (by default it is cancelled), and what it is about. */
+  readonly child?: Partial<ChildTerms> | undefined;
 }
 
 export interface Owner extends SessionWithRun {
@@ -100,6 +104,7 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
       });
       return { ...started, replaced };
     }
+    if (claimed.result.because === 'parent_over') return refuseChild(context, claimed.result);
   }
   throw new ReeveError('live_owner', 'Others keep claiming the session faster than this command can.', {
     hint: 'Look with `reeve ls` who they are, then try again.',
@@ -127,6 +132,7 @@ interface Order extends LaunchRequest {
   readonly onLive: OnLive;
   readonly graceMs: number;
   readonly launch: HarnessLaunch;
+  readonly parent: ClaimRequest['parent'];
 }
 
 /** The session that was asked for; or else the one that the conversation belongs to. */
@@ -178,6 +184,7 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
   }
   return {
     ...request,
+    parent: await parentFor(context, request.child),
     launch: await readHarness(context, { argv: request.argv, harness: request.harness, cwd }),
     cwd,
     mode: request.mode ?? 'detached',
@@ -260,6 +267,7 @@ async function claim(
     launcher: identify(context.table, process.pid),
     tokenHash: hashToken(token),
     nativeId: order.launch.nativeId,
+    parent: order.parent,
     logPath: order.mode !== 'foreground' ? logPathIn(runDirectory(context, runId)) : null,
   });
   if (result.won) await checkpoint('launch.claimed');

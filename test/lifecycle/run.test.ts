@@ -13,6 +13,7 @@ import {
   OUTCOMES,
   RUNNING,
   STEPS,
+  PARENTAGE,
 } from './samples.ts';
 
 const INTENDED_CLAIM: Run = { ...CLAIMED, intent: INTENT };
@@ -46,6 +47,11 @@ function executes(run: Run): StepResult {
   return taken({ ...run, harness: STEPS.executing.harness }, EXECUTES);
 }
 
+/** A run that nobody started, or another run than the one that ends. */
+const OF_ANOTHER = { await: refused('not_its_child'), detach: refused('not_its_child') };
+const CHILD: LiveRun = { ...EXECUTING, parent: PARENTAGE };
+const WAITING: LiveRun = { ...CHILD, parent: { ...PARENTAGE, waitsUntilMs: 4_600 } };
+
 /** Every run that can be, against every step: no cell is left to chance. */
 const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], StepResult>][] = [
   [
@@ -55,6 +61,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: taken({ ...CLAIMED, state: 'running', keeper, containment, startedAtMs: 2_500 }, STARTED),
       executing: refused('not_started'),
       intend: intended(CLAIMED),
+      ...OF_ANOTHER,
       end: ended(CLAIMED),
     },
   ],
@@ -65,6 +72,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_intended'),
       executing: refused('not_started'),
       intend: refused('already_intended'),
+      ...OF_ANOTHER,
       end: ended(INTENDED_CLAIM),
     },
   ],
@@ -75,6 +83,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: executes(RUNNING),
       intend: intended(RUNNING),
+      ...OF_ANOTHER,
       end: ended(RUNNING),
     },
   ],
@@ -86,6 +95,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       // The keeper was let go before the intent, so its harness may come up after it, and must be known to be ended.
       executing: executes(INTENDED_RUNNING),
       intend: refused('already_intended'),
+      ...OF_ANOTHER,
       end: ended(INTENDED_RUNNING),
     },
   ],
@@ -96,6 +106,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(EXECUTING),
+      ...OF_ANOTHER,
       end: ended(EXECUTING),
     },
   ],
@@ -106,13 +117,55 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: refused('already_intended'),
+      ...OF_ANOTHER,
       end: ended(INTENDED_EXECUTING),
     },
   ],
+  [
+    'a child of the run that ends',
+    CHILD,
+    {
+      start: refused('already_started'),
+      executing: refused('already_started'),
+      intend: intended(CHILD),
+      await: taken(WAITING, {
+        kind: 'child.waiting',
+        actor: 'run run-0',
+        data: { owner: 'run-0', waitsUntilMs: 4_600 },
+      }),
+      detach: taken(
+        { ...CHILD, parent: { ...PARENTAGE, ownerId: null } },
+        { kind: 'child.detached', actor: 'run run-0', data: { owner: 'run-0' } },
+      ),
+      end: ended(CHILD),
+    },
+  ],
+  ...[
+    ['a child that waits for a successor already', WAITING] as const,
+    ['a child that was let go', { ...CHILD, parent: { ...PARENTAGE, ownerId: null } }] as const,
+    ['a child of another run', { ...CHILD, parent: { ...PARENTAGE, ownerId: 'run-9' } }] as const,
+  ].map(([name, run]): (typeof TABLE)[number] => [
+    name,
+    run,
+    {
+      start: refused('already_started'),
+      executing: refused('already_started'),
+      intend: intended(run),
+      ...OF_ANOTHER,
+      end: ended(run),
+    },
+  ]),
   ...[ENDED, NEVER_STARTED, { ...ENDED, intent: INTENT }].map((run, index): (typeof TABLE)[number] => [
     `an ended run (${['after executing', 'never started', 'as intended'][index]})`,
     run,
-    { start: refused('ended'), executing: refused('ended'), intend: refused('ended'), end: refused('ended') },
+    {
+      start: refused('ended'),
+      executing: refused('ended'),
+      intend: refused('ended'),
+      await: refused('ended'),
+      detach: refused('ended'),
+      end: refused('ended'),
+    },
   ]),
 ];
 

@@ -1,4 +1,5 @@
 /** Runs in each state, and one of every step, to build the tables of the tests from. */
+import type { Parentage } from '../../src/lifecycle/child.ts';
 import type { ProcessIdentity } from '../../src/lifecycle/process-identity.ts';
 import type {
   ClaimedRun,
@@ -65,11 +66,23 @@ export const CLAIMED: ClaimedRun = {
   harness: null,
   native: null,
   activity: null,
+  parent: null,
   state: 'claimed',
   keeper: null,
   containment: null,
   startedAtMs: null,
   ending: null,
+};
+
+/** The terms and the owner of a child of `run-0`. */
+export const PARENTAGE: Parentage = {
+  onParentEnd: 'adopt',
+  adoptWithinMs: 600,
+  subject: 'pr-7',
+  revision: 'abc',
+  startedBy: 'run-0',
+  ownerId: 'run-0',
+  waitsUntilMs: null,
 };
 
 export const RUNNING: RunningRun = {
@@ -88,5 +101,7 @@ export const STEPS = {
   start: { kind: 'start', keeper: identityOf(201), containment: { by: 'marks' }, atMs: 2_500 },
   executing: { kind: 'executing', harness: identityOf(301) },
   intend: { kind: 'intend', intent: { ...INTENT, outcome: 'superseded', actor: 'bob' } },
+  await: { kind: 'await', ownerId: 'run-0', withinMs: 600, atMs: 4_000 },
+  detach: { kind: 'detach', ownerId: 'run-0' },
   end: { kind: 'end', ending: { ...ENDING, outcome: 'failed', exitCode: 1, endedAtMs: 9_500 } },
 } as const satisfies Record<Step['kind'], Step>;

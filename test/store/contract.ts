@@ -66,6 +66,7 @@ function describeClaim(): void {
       harness: null,
       native: null,
       activity: null,
+      parent: null,
       keeper: null,
       containment: null,
       startedAtMs: null,

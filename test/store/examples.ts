@@ -26,6 +26,7 @@ export function claimOf(sessionName: string, changes: Partial<ClaimRequest> = {}
     logPath: '/home/ada/log',
     mustBeNew: false,
     nativeId: null,
+    parent: null,
     ...changes,
   };
 }

@@ -77,20 +77,6 @@ function describeReading(): void {
     expect(seen).toHaveLength(100);
   });
 
-  test('the runs that a run started are found, of whatever session, and no other’s', async () => {
-    const parent = await won(one, claimOf('parent'));
-    const child = await won(one, claimOf('child', { actor: `run ${parent.run.id}` }));
-    await one.step(child.run.id, end());
-    const again = await won(one, claimOf('child', { actor: `run ${parent.run.id}` }));
-    await won(one, claimOf('other', { actor: `run ${parent.run.id}x` }));
-    const found = await two.startedBy([parent.run.id, 'r-nobody']);
-    expect(found.map(({ session, run }) => [session.name, run.id])).toStrictEqual([
-      ['child', child.run.id],
-      ['child', again.run.id],
-    ]);
-    expect(await two.startedBy([])).toStrictEqual([]);
-  });
-
   test('a number is never given again, also after the session that had it is forgotten', async () => {
     const { session, run } = await won(one, claimOf('alpha'));
     await one.step(run.id, end());

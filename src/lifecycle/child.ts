@@ -54,12 +54,14 @@ export type ChildPlan =
 /** What the end of its owner means for a child. */
 export function planForChild(child: LiveRun, owner: { id: string; outcome: string | null }): ChildPlan {
   const how = owner.outcome === null ? 'has ended' : `was ${owner.outcome}`;
-  switch (child.parent?.onParentEnd) {
+  const cancel = { do: 'cancel', because: `its parent, run ${owner.id}, ${how}` } as const;
+  if (child.parent === null) return cancel;
+  switch (child.parent.onParentEnd) {
+    case 'cancel':
+      return cancel;
     case 'adopt':
       return { do: 'await', withinMs: child.parent.adoptWithinMs };
     case 'detach':
       return { do: 'detach' };
-    default:
-      return { do: 'cancel', because: `its parent, run ${owner.id}, ${how}` };
   }
 }

@@ -1,6 +1,7 @@
 /**
  * A control group of the run's own, where one may be made: no process leaves it, and the kernel ends all of it at
- * once. It is made below the cgroup of the caller, so it needs no rights beyond what a session manager delegates.
+ * once. It is made below the cgroup of the caller, so it needs no rights beyond what a session manager delegates;
+ * inside another run it is made beside that run's, which could not be ended without it otherwise.
  */
 import {
   accessSync,
@@ -15,7 +16,7 @@ import { join } from 'node:path';
 
 /** Null when none can be made here. */
 export function createCgroup(runId: string): string | null {
-  const base = ownCgroup();
+  const base = placeForRuns();
   if (base === null) return null;
   const path = join(base, `reeve-${runId}`);
   try {
@@ -28,6 +29,23 @@ export function createCgroup(runId: string): string | null {
     removeCgroup(path);
     return null;
   }
+}
+
+/** Out of the cgroup of the run inside which this happens, if it is in one. False: it could not be taken out. */
+export function leaveCgroupOfRun(pid: number): boolean {
+  const [own, base] = [ownCgroup(), placeForRuns()];
+  if (own === null || base === null || own === base) return true;
+  try {
+    writeFileSync(join(base, 'cgroup.procs'), String(pid));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The caller's own cgroup, or above the runs inside which the caller is. */
+function placeForRuns(): string | null {
+  return ownCgroup()?.replace(/\/reeve-r-[^/]*(\/.*)?$/, '') ?? null;
 }
 
 /** Those in its sub-cgroups too. A cgroup that is not there holds nothing. */

@@ -17,6 +17,7 @@ export type Checkpoint =
   | 'retire.ended'
   | 'reconcile.begun'
   | 'finalise.begun'
+  | 'finalise.children'
   | 'finalise.swept'
   | 'finalise.ended'
   | 'reports.listed'

@@ -12,16 +12,21 @@ import { probe } from './liveness.ts';
 import type { ProcessTable } from './process-table.ts';
 
 /** `unknown` where the kernel has no such list, or the keeper is not there to be asked about. */
-export function isChildless(table: ProcessTable, keeper: ProcessIdentity): boolean | 'unknown' {
+export function isChildless(
+  table: ProcessTable,
+  keeper: ProcessIdentity,
+  /** Children that are not its own; what they leave comes to them, or is of them too. */
+  spared: ReadonlySet<number> = new Set(),
+): boolean | 'unknown' {
   if (probe(table, keeper).is !== 'alive') return 'unknown';
   const first = childrenOf(keeper.pid);
   if (first === null) return 'unknown';
   if (first === '') return true;
-  const isZombie = (pid: string) => {
+  const isNothing = (pid: string) => {
     const reading = table.read(Number(pid));
-    return reading.is === 'there' && reading.fact.isZombie;
+    return spared.has(Number(pid)) || (reading.is === 'there' && reading.fact.isZombie);
   };
-  return first.split(' ').every(isZombie) && childrenOf(keeper.pid) === first;
+  return first.split(' ').every(isNothing) && childrenOf(keeper.pid) === first;
 }
 
 /** How long one chase may hold up this process. */
@@ -32,13 +37,19 @@ const CHASE_LIMIT_MS = 100;
  * round takes microseconds, so that a process which forks and exits faster than a whole process table can be read is
  * still caught. The check of the parent stands directly before the signal.
  */
-export function killChildren(table: ProcessTable, keeper: ProcessIdentity): void {
+export function killChildren(
+  table: ProcessTable,
+  keeper: ProcessIdentity,
+  spared: () => ReadonlySet<number> = () => new Set(),
+): void {
   const deadline = performance.now() + CHASE_LIMIT_MS;
-  while (isChildless(table, keeper) === false && performance.now() < deadline) {
+  while (performance.now() < deadline) {
+    const notIts = spared();
+    if (isChildless(table, keeper, notIts) !== false) return;
     for (const pid of (childrenOf(keeper.pid) ?? '').split(' ').map(Number)) {
       const reading = table.read(pid);
       if (reading.is !== 'there' || reading.fact.isZombie) continue;
-      if (reading.fact.parentPid !== keeper.pid || pid === process.pid) continue;
+      if (reading.fact.parentPid !== keeper.pid || pid === process.pid || notIts.has(pid)) continue;
       try {
         process.kill(pid, 'SIGKILL');
       } catch {

@@ -283,10 +283,10 @@ sub sweep {
     while ((my $collected = waitpid -1, $WNOHANG) != -1) {
         next if $collected > 0;
         my $elapsed = time - $began;
-        return if $elapsed >= $SWEEP_LIMIT_SECONDS;
+        return if $elapsed >= $SWEEP_LIMIT_SECONDS || !own_children();
         my $is_killing = $elapsed >= $SWEEP_GRACE_SECONDS;
         # Asked are all below, killed only the children: what a killed child leaves becomes a child in turn.
-        for my $member ($is_killing ? children() : descendants($$)) {
+        for my $member ($is_killing ? own_children() : map { ($_, descendants($_)) } own_children()) {
             if ($is_killing) { kill 'KILL', $member; }
             elsif (!$asked{$member}++) { kill 'TERM', $member; kill 'CONT', $member; }
         }
@@ -294,13 +294,19 @@ sub sweep {
     }
 }
 
-sub children { return children_of($$); }
+# Keepers of runs that this one started are its children and none of its own: the finaliser sees to them. Each is noted
+# with its start time before it starts anything.
+sub own_children { return grep { !is_spared($_) } children_of($$); }
+sub is_spared {
+    my ($start) = split ' ', slurp("$run_dir/children/$_[0]");
+    return defined $start && $start eq start_of($_[0]);
+}
 sub children_of { return split ' ', slurp("/proc/$_[0]/task/$_[0]/children"); }
-sub descendants { return map { ($_, descendants($_)) } children_of($_[0]); }
+sub descendants { return map { ($_, descendants($_)) } grep { !is_spared($_) } children_of($_[0]); }
 
 # A few names tell enough, and the record has to fit into one argument of the finaliser.
 sub named_leftovers {
-    my @all = children();
+    my @all = own_children();
     my @names = map { name_of($_) . " (pid $_)" } splice @all, 0, $MAX_NAMED;
     push @names, 'and ' . @all . ' more' if @all;
     return join ',', map { '"' . escaped($_) . '"' } @names;

@@ -1,5 +1,6 @@
 /**
- * The one way in which a run becomes terminal: its tree swept and proven gone, then the outcome, once.
+ * The one way in which a run becomes terminal: its children dealt with, its tree swept and proven gone, then the
+ * outcome, once.
  * The keeper does it at the end of its life; if it could not, whoever looks next does. Both at once is harmless.
  */
 import { decideOutcome } from '../lifecycle/exit.ts';
@@ -10,15 +11,22 @@ import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
 import type { Member } from '../process/tree.ts';
 import type { Context } from './context.ts';
+import { describeMembers } from './describe-members.ts';
+import { CHILD_GRACE_MS, proveSpared, settleChildren } from './lineage.ts';
 import { takeReports } from './reports.ts';
 import { treeOf } from './tree-of.ts';
 
 /** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
 export const SWEEP_GRACE_MS = 2_000;
 
+/** Each time a leftover was faster in starting a child than in being ended. */
+const MAX_ROUNDS = 10;
+
 export type FinaliseResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
-  | { readonly is: 'survivors'; readonly survivors: readonly Member[] };
+  | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
+  /** What it started could not be dealt with, so it is not over. */
+  | { readonly is: 'children'; readonly because: string };
 
 export interface FinaliseOrder {
   readonly exit: ExitEvidence;
@@ -35,16 +43,25 @@ export async function finaliseRun(
 ): Promise<FinaliseResult> {
   await checkpoint('finalise.begun');
   const tree = await treeOf(context, run);
-  const report = await endTree(tree, order.graceMs);
-  if (report.end === 'survived') {
-    await noteSurvivors(context, run, report.survivors);
-    return { is: 'survivors', survivors: report.survivors };
+  // What is left of it may start a child until it is gone; the store then refuses the end, and all is done again.
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const problem = await settleChildren(context, run, CHILD_GRACE_MS);
+    if (problem !== null) return { is: 'children', because: problem };
+    await checkpoint('finalise.children');
+    await proveSpared(context, run);
+    const report = await endTree(tree, order.graceMs);
+    if (report.end === 'survived') {
+      await noteSurvivors(context, run, report.survivors);
+      return { is: 'survivors', survivors: report.survivors };
+    }
+    tree.dissolve();
+    await checkpoint('finalise.swept');
+    const ended = await writeEnding(context, run, order, report);
+    if (ended === null) continue;
+    await checkpoint('finalise.ended');
+    return { is: 'ended', run: ended };
   }
-  tree.dissolve();
-  await checkpoint('finalise.swept');
-  const ended = await writeEnding(context, run, order, report);
-  await checkpoint('finalise.ended');
-  return { is: 'ended', run: ended };
+  return { is: 'children', because: 'it goes on starting children' };
 }
 
 export async function noteSurvivors(
@@ -64,17 +81,13 @@ export async function noteSurvivors(
   );
 }
 
-export function describeMembers(members: readonly Member[]): string {
-  if (members.length === 0) return 'something that cannot be caught';
-  return members.map((member) => `${member.name} (pid ${member.pid})`).join(', ');
-}
-
+/** Null when a child of it has come to be. */
 async function writeEnding(
   context: Context,
   run: LiveRun,
   order: FinaliseOrder,
   report: EndReport,
-): Promise<EndedRun> {
+): Promise<EndedRun | null> {
   const stored = await context.store.run(run.id);
   if (stored === null) throw new Error(`Run ${run.id} is not in the store.`);
   if (stored.state === 'ended') return stored;
@@ -91,6 +104,7 @@ async function writeEnding(
       endedAtMs: 'atMs' in order.exit ? order.exit.atMs : Date.now(),
     },
   });
+  if (!result.taken && result.because === 'has_children') return null;
   const ended = result.taken ? result.run : await context.store.run(run.id);
   if (ended?.state !== 'ended') throw new Error(`Run ${run.id} did not end.`);
   return ended;

@@ -22,6 +22,7 @@ import type { Context } from './context.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
+import { isInsideChild } from './lineage.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -207,7 +208,8 @@ async function dealWithOwner(
   if (existing === null || run === undefined || run.state === 'ended') return { is: 'free' };
   const owner: Owner = { session: existing.session, run };
   const liveness = probeRun(context, run);
-  const callerIsInside = order.onLive === 'retire' && isInside(context, run);
+  const callerIsInside =
+    order.onLive === 'retire' && (isInside(context, run) || (await isInsideChild(context, run)));
   const plan = planStart({ liveness, callerIsInside }, order.onLive);
   switch (plan.do) {
     case 'claim':

@@ -14,7 +14,7 @@ import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { findServing } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
-import { describeMembers } from './finalise.ts';
+import { describeMembers } from './describe-members.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
 import { reconcileRun } from './reconcile.ts';
 

@@ -89,6 +89,7 @@ async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecis
         graceMs: SWEEP_GRACE_MS,
       });
       if (result.is === 'ended') return ended(result.run);
+      if (result.is === 'children') return { run, liveness: 'unknown', because: result.because };
       return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
     }
   }

@@ -1,6 +1,7 @@
 /**
  * End a run and prove it. A saga, each step durable before its effect:
- *   intent on record → tree asked, frozen, killed, proven gone → exit record awaited → keeper ended → outcome.
+ *   intent on record → children dealt with by their policies, and tree asked, frozen, killed, proven gone
+ *   → exit record awaited → keeper ended → outcome.
  * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on. So does
  * an agent that stops its own session: it is part of the tree, and the keeper's last sweep ends it with the rest.
  */
@@ -15,7 +16,9 @@ import { signalProven } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
-import { describeMembers, finaliseRun, noteSurvivors } from './finalise.ts';
+import { describeMembers } from './describe-members.ts';
+import { finaliseRun, noteSurvivors } from './finalise.ts';
+import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
 import { reconcileRun } from './reconcile.ts';
 import { treeOf } from './tree-of.ts';
@@ -57,7 +60,14 @@ export async function retireRun(
 
 async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
   const tree = await treeOf(context, run);
-  const first = await endTree(tree, graceMs, await askedWith(context, run));
+  await proveSpared(context, run);
+  // Both at once: a child must not go on spending while its parent takes its time. What could not be done about a child
+  // is told by the last step. Called from inside a child, the whole run is ended first, for this process ends with it.
+  const isLast = await isInsideChild(context, run);
+  const [first] = await Promise.all([
+    endTree(tree, graceMs, await askedWith(context, run)),
+    isLast ? null : settleChildren(context, run, graceMs),
+  ]);
   if (first.end === 'survived') return reportSurvivors(context, run, first.survivors);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
@@ -84,7 +94,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
     graceMs: 0,
   });
   await checkpoint('retire.ended');
-  return result;
+  return result.is === 'children' ? { is: 'unproven', because: result.because } : result;
 }
 
 /** The harness is asked in the way it likes; all else of the tree in the usual one. */

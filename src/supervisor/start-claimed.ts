@@ -7,7 +7,7 @@ import { SESSION_VARIABLES } from '../harness/session-variables.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Containment, EndedRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
-import { removeCgroup } from '../process/cgroup.ts';
+import { leaveCgroupOfRun, removeCgroup } from '../process/cgroup.ts';
 import { chooseContainment } from '../process/containment.ts';
 import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
 import { spawnKeeper } from '../process/keeper.ts';
@@ -15,6 +15,7 @@ import type { Keeper, KeeperOrder } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
+import { noteSpared } from '../process/spared.ts';
 import { isInTerminalForeground } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
@@ -82,7 +83,9 @@ export async function startClaimed(
   }
   await checkpoint('launch.keeper_spawned');
   try {
-    const isRecorded = await recordKeeper(context, run, keeper, containment);
+    const identity = identify(context.table, keeper.pid);
+    if (run.parent !== null) await keepApart(context, run, identity, containment);
+    const isRecorded = await recordKeeper(context, run, identity, containment);
     if (!isRecorded)
       return await abandon(context, claimed, keeper, 'it was told to end before it had started');
   } catch (error) {
@@ -123,12 +126,29 @@ async function startKeeper(context: Context, run: Run, order: KeeperOrder): Prom
 async function recordKeeper(
   context: Context,
   run: Run,
-  keeper: Keeper,
+  keeper: ProcessIdentity,
   containment: Containment,
 ): Promise<boolean> {
-  const identity = identify(context.table, keeper.pid);
-  const step = { kind: 'start', keeper: identity, containment, atMs: Date.now() } as const;
+  const step = { kind: 'start', keeper, containment, atMs: Date.now() } as const;
   return (await context.store.step(run.id, step)).taken;
+}
+
+/** A child's keeper descends from the runs above it, and must not be ended as one of their processes. */
+async function keepApart(
+  context: Context,
+  run: Run,
+  { pid, startTime }: ProcessIdentity,
+  containment: Containment,
+): Promise<void> {
+  if (!leaveCgroupOfRun(pid) && run.parent?.onParentEnd !== 'cancel') {
+    throw new Error(
+      'it cannot be taken out of the cgroup of the run that starts it, and so would end with it',
+    );
+  }
+  const cgroup = containment.by === 'cgroup' ? containment.path : null;
+  for (const ancestor of await context.store.ancestorsOf(run.id)) {
+    noteSpared(runDirectory(context, ancestor), { pid, startTime: startTime ?? '', runId: run.id, cgroup });
+  }
 }
 
 async function abandon(

@@ -4,7 +4,7 @@ import type { Run } from '../lifecycle/run.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './finalise.ts';
+import { describeMembers } from './describe-members.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';

@@ -1,9 +1,10 @@
 import type { Run } from '../lifecycle/run.ts';
+import { sparedIn } from '../process/spared.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { RunTree } from '../process/run-tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
-import { recordedHarness } from './liveness.ts';
+import { recordedHarness, runDirectory } from './liveness.ts';
 
 /** A run's tree with all that is known to hold it together. */
 export async function treeOf(context: Context, run: Run): Promise<RunTree> {
@@ -14,5 +15,6 @@ export async function treeOf(context: Context, run: Run): Promise<RunTree> {
     run.mode === 'adopted' && harness !== null
       ? (await adapterOf(context, run)).marks({ pid: harness.pid, nativeId: run.native?.id ?? null })
       : [];
-  return runTree(context.table, { ...run, harness }, marks);
+  const spared = () => sparedIn(runDirectory(context, run.id));
+  return runTree(context.table, { ...run, harness }, marks, spared);
 }

@@ -1,0 +1,76 @@
+/**
+ * Whom a run's end must not touch although they descend from it: the keepers of its children, which are runs of their
+ * own, and all that is theirs.
+ *
+ * Each is noted in the directory of every run above it, as `children/<pid>`, before it is on record as a keeper and so
+ * before it starts anything. Whoever ends the run above looks there each time, the keeper in Perl too. A note spares
+ * only as long as the store knows the child as live: whoever ends a run asks, for anybody can write a file.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cgroupPids } from './cgroup.ts';
+import type { ProcessFact, ProcessTable } from './process-table.ts';
+import { descendantsOf, RUN_MARK } from './tree.ts';
+
+export interface Spared {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly runId: string;
+  readonly cgroup: string | null;
+}
+
+/** A run above that has no directory any more ends nothing either. */
+export function noteSpared(runDirectory: string, { pid, startTime, runId, cgroup }: Spared): void {
+  if (statSync(runDirectory, { throwIfNoEntry: false }) === undefined) return;
+  const directory = join(runDirectory, 'children');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const temporary = join(directory, `.${pid}`);
+  writeFileSync(temporary, `${startTime} ${runId} ${cgroup ?? ''}\n`, { mode: 0o600 });
+  renameSync(temporary, join(directory, String(pid)));
+}
+
+export function sparedIn(runDirectory: string): readonly Spared[] {
+  return namesIn(join(runDirectory, 'children')).flatMap((name) => {
+    const [startTime = '', runId = '', ...cgroup] = readNote(join(runDirectory, 'children', name)).split(' ');
+    if (!/^\d+$/.test(name) || startTime === '' || runId === '') return [];
+    return [{ pid: Number(name), startTime, runId, cgroup: cgroup.join(' ') || null }];
+  });
+}
+
+export function forgetSpared(runDirectory: string, { pid }: Spared): void {
+  rmSync(join(runDirectory, 'children', String(pid)), { force: true });
+}
+
+/** The processes of those spared, by what each has: its keeper and what descends from it, its cgroup, its mark. */
+export function sparedProcesses(
+  table: ProcessTable,
+  facts: readonly ProcessFact[],
+  spared: readonly Spared[],
+): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const { pid, startTime, runId, cgroup } of spared) {
+    const keeper = facts.find((fact) => fact.pid === pid && fact.startTime === startTime);
+    for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf(keeper, facts)])
+      found.add(fact.pid);
+    for (const member of table.startedWith(`${RUN_MARK}=${runId}`)) found.add(member);
+    for (const member of cgroup === null ? [] : cgroupPids(cgroup)) found.add(member);
+  }
+  return found;
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    // Most runs have no children, and so no such directory.
+    return [];
+  }
+}
+
+function readNote(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return '';
+  }
+}

@@ -1,5 +1,5 @@
 /** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
-import type { RunView, SessionView } from './session-view.ts';
+import type { ChildView, RunView, SessionView } from './session-view.ts';
 
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
 export interface SessionRow extends SessionView {
@@ -19,19 +19,9 @@ export interface OverviewView {
   readonly seq: number;
 }
 
-/** A run that was started inside a run of the session. */
-export interface ChildView {
-  readonly session: string;
-  readonly sessionId: string;
-  /** The run inside which it was started. */
-  readonly parent: string;
-  readonly argv: readonly string[];
-  readonly run: RunView;
-}
-
 /** Everything about one session. */
 export interface SessionDetailView extends SessionRow {
-  /** What its runs started, the earliest first. */
+  /** What its runs started, and what those started in turn, the earliest first. */
   readonly children: readonly ChildView[];
   /** Every run of it, the latest last. */
   readonly runs: readonly RunView[];

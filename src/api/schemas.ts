@@ -4,7 +4,6 @@
  */
 import { z } from '@hono/zod-openapi';
 import type {
-  ChildView,
   DaemonView,
   ErrorView,
   EventsView,
@@ -18,7 +17,8 @@ import type {
   TreeView,
   WhyView,
 } from './http-views.ts';
-import type { RunView } from './session-view.ts';
+import { CHILD_POLICIES } from '../lifecycle/child.ts';
+import type { ChildView, RunView } from './session-view.ts';
 
 const time = () => z.iso.datetime().openapi({ example: '2026-11-15T20:52:11.000Z' });
 const nullable = <T extends z.ZodType>(schema: T) => schema.nullable();
@@ -53,6 +53,7 @@ export const runSchema = z
     reason: nullable(z.string()),
     liveness: z.enum(['alive', 'dead', 'unknown']),
     containment: nullable(z.string()),
+    parent: nullable(z.string()).openapi({ description: 'The run inside which it was started.' }),
     logPath: nullable(z.string()),
   })
   .strict()
@@ -89,7 +90,32 @@ const looks = {
     description: 'What it has spent in all, cached input included; null when nothing is known.',
   }),
 };
+const childSchema = z
+  .object({
+    session: z.string(),
+    sessionId: z.string(),
+    parent: z.string().openapi({ description: 'The run inside which it was started.' }),
+    owner: nullable(z.string()).openapi({ description: 'The run with whose end it is dealt with.' }),
+    onParentEnd: z.enum(CHILD_POLICIES),
+    subject: nullable(z.string()),
+    revision: nullable(z.string()),
+    waitsUntil: nullable(time()).openapi({
+      description: 'Until when it waits for a successor of its owner, while it does.',
+    }),
+    argv: z.array(z.string()),
+    tokens: nullable(z.int()).openapi({ description: 'What it has spent by itself.' }),
+    run: runSchema,
+  })
+  .strict()
+  .openapi('Child') satisfies z.ZodType<ChildView>;
+export const childrenSchema = z
+  .object({ children: z.array(childSchema) })
+  .strict()
+  .openapi('Children');
 const detailed = {
+  children: z
+    .array(childSchema)
+    .openapi({ description: 'What its runs started, and what those started in turn.' }),
   runs: z.array(runSchema).openapi({ description: 'Every run of it, the latest last.' }),
   doubt: nullable(z.string()).openapi({ description: 'Why nothing could be proven, when nothing could.' }),
 };
@@ -106,18 +132,8 @@ export const overviewSchema = z
   })
   .strict()
   .openapi('Overview') satisfies z.ZodType<OverviewView>;
-const childSchema = z
-  .object({
-    session: z.string(),
-    sessionId: z.string(),
-    parent: z.string().openapi({ description: 'The run inside which it was started.' }),
-    argv: z.array(z.string()),
-    run: runSchema,
-  })
-  .strict()
-  .openapi('Child') satisfies z.ZodType<ChildView>;
 export const detailSchema = z
-  .object({ ...session, ...looks, ...detailed, children: z.array(childSchema) })
+  .object({ ...session, ...looks, ...detailed })
   .strict()
   .openapi('SessionDetail') satisfies z.ZodType<SessionDetailView>;
 /** What became of an act on a session, the same value that the CLI's verb prints. */

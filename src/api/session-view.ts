@@ -1,4 +1,5 @@
 /** The shape of a session on every way out: `--json`, and later HTTP and MCP. Times are ISO 8601. */
+import type { OnParentEnd } from '../lifecycle/child.ts';
 import type { Outcome, RunMode } from '../lifecycle/run.ts';
 import type { Status } from '../lifecycle/status.ts';
 
@@ -22,6 +23,27 @@ export interface RunView {
   readonly liveness: 'alive' | 'dead' | 'unknown';
   readonly containment: string | null;
   readonly logPath: string | null;
+  /** The run inside which it was started; null when it was started by nobody but a person or a program. */
+  readonly parent: string | null;
+}
+
+/** A run that was started inside another one. */
+export interface ChildView {
+  readonly session: string;
+  readonly sessionId: string;
+  /** The run inside which it was started. */
+  readonly parent: string;
+  /** The run with whose end it is dealt with; null once it was let go. */
+  readonly owner: string | null;
+  readonly onParentEnd: OnParentEnd;
+  readonly subject: string | null;
+  readonly revision: string | null;
+  /** Until when it waits for a successor of its owner, while it does. */
+  readonly waitsUntil: string | null;
+  readonly argv: readonly string[];
+  /** What it has spent by itself, cached input included; null when nothing is known. */
+  readonly tokens: number | null;
+  readonly run: RunView;
 }
 
 export interface SessionView {

@@ -104,6 +104,46 @@ export const VERBS: readonly Verb[] = [
       (await run()).resume(session, command, flags),
   },
   {
+    name: 'child run',
+    group: 'Children',
+    says: 'from inside a run: start a run that belongs to it',
+    arguments: [],
+    takesCommand: true,
+    flags: [
+      {
+        name: 'session',
+        short: 's',
+        value: 'NAME',
+        says: 'its session (default: named after directory and command)',
+      },
+      {
+        name: 'on-parent-end',
+        value: 'WHAT',
+        choices: ['cancel', 'adopt', 'detach'],
+        says: 'when its parent ends: cancel it (default), hand it to the next run of the session, or let it go',
+      },
+      {
+        name: 'adopt-within',
+        value: 'SECONDS',
+        read: seconds,
+        says: 'how long it waits for that next run (600)',
+      },
+      { name: 'subject', value: 'TEXT', says: 'what it is about: a pull request, a task' },
+      { name: 'revision', value: 'TEXT', says: 'which state of that: a commit' },
+      ...START_FLAGS,
+    ],
+    execute: async ({ command, flags }) => (await run()).childRun(command, flags),
+  },
+  {
+    name: 'child ls',
+    group: 'Children',
+    says: 'what runs started: the tree, its policies and its cost',
+    arguments: [{ ...SESSION, optional: true }],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [session], flags }) =>
+      (await import('./commands/child.ts')).childLs(session, flags),
+  },
+  {
     name: 'ls',
     group: 'Looking',
     says: 'the live sessions, and those that ended lately',

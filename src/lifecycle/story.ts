@@ -1,4 +1,5 @@
 /** `why`: the events of a session, told as sentences. Only what is on record is said. */
+import type { OnParentEnd, Parentage } from './child.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import type { Ending, Intent } from './run.ts';
 
@@ -31,7 +32,7 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
   const say = (field: string) => String(data[field]);
   switch (kind) {
     case 'run.claimed':
-      return `${actor} claimed the session for run ${say('epoch')} (${runId}): ${commandOf(data['argv'])}, in ${say('cwd')}, ${say('mode')}.`;
+      return `${actor} claimed the session for run ${say('epoch')} (${runId}): ${commandOf(data['argv'])}, in ${say('cwd')}, ${say('mode')}.${parentage(data['parent'])}`;
     case 'run.started':
       return `Its keeper is pid ${(data['keeper'] as ProcessIdentity).pid}, holding the tree by ${containmentOf(data)}.`;
     case 'run.executing':
@@ -46,6 +47,14 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
       return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.`;
+    case 'child.waiting':
+      return `Run ${say('owner')}, its parent, is over: it waits for the next run of that session to take it over.`;
+    case 'child.adopted':
+      return `Run ${say('owner')} took it over from run ${say('before')}, which is over.`;
+    case 'child.detached':
+      return `Run ${say('owner')}, its parent, is over: it goes on by itself.`;
+    case 'child.undealt':
+      return `It could not end: ${say('because')}. It stays the owner until that is settled.`;
     case 'harness.session.began':
     case 'harness.session.identified':
       return `It serves conversation ${say('nativeId')} (${say('evidence')}).`;
@@ -74,6 +83,19 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     default:
       return `${actor}: ${kind}.`;
   }
+}
+
+const AT_PARENTS_END: Readonly<Record<OnParentEnd, string>> = {
+  cancel: 'is cancelled',
+  adopt: 'is handed to the next run of that session',
+  detach: 'goes on by itself',
+};
+
+function parentage(parent: unknown): string {
+  if (parent === undefined) return '';
+  const { startedBy, onParentEnd, subject, revision } = parent as Parentage;
+  const about = [subject, revision].filter((word) => word !== null).join(' at ');
+  return ` It is a child of run ${startedBy}${about === '' ? '' : `, about ${about}`}, and when that ends it ${AT_PARENTS_END[onParentEnd]}.`;
 }
 
 const WANTED: Readonly<Record<Intent['outcome'], string>> = {

@@ -124,6 +124,7 @@ function usageMethods(driver: SqlDriver) {
     usagePositions: async (sessionId) => (await queries()).usagePositions(driver, sessionId),
     usageOf: async (query) => (await queries()).usageOf(driver, query),
     usageTotals: async (sessionIds) => (await queries()).usageTotals(driver, sessionIds),
+    usageOfRuns: async (runs) => (await queries()).usageOfRuns(driver, runs),
     unsettledRuns: async (sinceMs, limit) => (await queries()).unsettledRuns(driver, sinceMs, limit),
     settleUsage: async (runId) => {
       const { settleUsage } = await sums();

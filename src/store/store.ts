@@ -178,6 +178,10 @@ export interface Store {
   usageOf(query: UsageQuery): Promise<readonly UsageSum[]>;
   /** Of those of these sessions of which anything is known. */
   usageTotals(sessionIds: readonly string[]): Promise<ReadonlyMap<string, Tokens>>;
+  /** The same of runs. */
+  usageOfRuns(
+    runs: readonly { readonly id: string; readonly sessionId: string }[],
+  ): Promise<ReadonlyMap<string, Tokens>>;
   /** Ended runs of harnesses that ended since, and whose usage was not read to the end after that; the earliest first. */
   unsettledRuns(sinceMs: number, limit: number): Promise<readonly SessionWithRun[]>;
   /** Says that it was, and marks as late what was on record before its end was known. */

@@ -77,13 +77,33 @@ export function usageTotals(
 ): Promise<ReadonlyMap<string, Tokens>> {
   if (sessionIds.length === 0) return Promise.resolve(new Map());
   const { places, values } = slotsFor(sessionIds);
+  return totals(driver, 'session_id', `session_id in (${places})`, values);
+}
+
+export function usageOfRuns(
+  driver: SqlDriver,
+  runs: readonly { readonly id: string; readonly sessionId: string }[],
+): Promise<ReadonlyMap<string, Tokens>> {
+  if (runs.length === 0) return Promise.resolve(new Map());
+  const ids = slotsFor(runs.map(({ id }) => id));
+  // The sums are in the order of sessions.
+  const sessions = slotsFor(runs.map(({ sessionId }) => sessionId));
+  return totals(driver, 'run_id', `session_id in (${sessions.places}) and run_id in (${ids.places})`, [
+    ...sessions.values,
+    ...ids.values,
+  ]);
+}
+
+function totals(
+  driver: SqlDriver,
+  by: 'session_id' | 'run_id',
+  where: string,
+  values: readonly (string | number)[],
+): Promise<ReadonlyMap<string, Tokens>> {
   const sums = COLUMNS.map((column) => `${sumOf(column)} as ${column}`).join(', ');
   return driver.read(async (sql) => {
-    const rows = await sql.all(
-      `select session_id, ${sums} from usage_sums where session_id in (${places}) group by session_id`,
-      values,
-    );
-    return new Map(rows.map((row) => [String(row['session_id']), tokensOf(row)]));
+    const rows = await sql.all(`select ${by}, ${sums} from usage_sums where ${where} group by ${by}`, values);
+    return new Map(rows.map((row) => [String(row[by]), tokensOf(row)]));
   });
 }
 

@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
-import type { ChildTerms } from '../lifecycle/child.ts';
 import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { planStart } from '../lifecycle/takeover.ts';
@@ -25,6 +24,7 @@ import type { HarnessLaunch } from './harness-launch.ts';
 import { isInsideChild } from './lineage.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
+import type { ChildRequest } from './parentage.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { startClaimed } from './start-claimed.ts';
@@ -48,7 +48,7 @@ export interface LaunchRequest {
   /** Where a foreground run's standard output goes; `stderr` keeps this process's own standard output clean. */
   readonly foregroundOutput?: 'inherit' | 'stderr' | undefined;
   /** Inside a run: what becomes of this one when that one ends (by default it is cancelled), and what it is about. */
-  readonly child?: Partial<ChildTerms> | undefined;
+  readonly child?: ChildRequest | undefined;
 }
 
 export interface Owner extends SessionWithRun {

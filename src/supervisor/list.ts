@@ -1,6 +1,7 @@
-import type { RunView, SessionView } from '../api/session-view.ts';
+import type { ChildView, RunView, SessionView } from '../api/session-view.ts';
 import { lookAt } from './activity.ts';
 import type { SessionWithRun } from '../store/store.ts';
+import { childrenOf } from './child-views.ts';
 import type { Context } from './context.ts';
 import { reconcileAll, reconcileRun } from './reconcile.ts';
 import { takeLateReports, takeReports } from './reports.ts';
@@ -56,6 +57,8 @@ function viewEnded({ session, run }: SessionWithRun): SessionView {
 export interface SessionDetail extends SessionView {
   /** Every run of it, the latest last. */
   readonly runs: readonly RunView[];
+  /** What they started, and what those started in turn, the earliest first. */
+  readonly children: readonly ChildView[];
   /** Why nothing could be proven about the current run, when nothing could. */
   readonly doubt: string | null;
 }
@@ -73,6 +76,10 @@ export async function show(context: Context, reference: string): Promise<Session
     ...viewSession(session, seen, activity),
     runs: runs.map((each) =>
       each.id === seen.run.id ? viewRun(seen.run, seen.liveness) : viewRun(each, 'dead'),
+    ),
+    children: await childrenOf(
+      context,
+      runs.map(({ id }) => id),
     ),
     doubt: seen.because,
   };

@@ -1,16 +1,14 @@
 /** The list of sessions with what a daemon can afford to look up for each: branch, memory, and tokens. */
-import type { ChildView, MemberView, SessionDetailView, SessionRow, TreeView } from '../api/http-views.ts';
+import type { MemberView, SessionDetailView, SessionRow, TreeView } from '../api/http-views.ts';
 import type { SessionView } from '../api/session-view.ts';
 import { totalOf } from '../lifecycle/usage.ts';
 import type { ProcessFact } from '../process/process-table.ts';
 import { branchIn } from './branch.ts';
 import type { Context } from './context.ts';
 import { list, listOf, show } from './list.ts';
-import type { Range, SessionDetail } from './list.ts';
-import { probeRun } from './liveness.ts';
+import type { Range } from './list.ts';
 import { resolveCurrent } from './resolve.ts';
 import { treeOf } from './tree-of.ts';
-import { viewRun } from './view.ts';
 
 export type OverviewRequest = { readonly range: Range } | { readonly ids: readonly string[] };
 
@@ -25,19 +23,7 @@ export async function detail(context: Context, reference: string): Promise<Sessi
   const shown = await show(context, reference);
   const [row] = await withLooks(context, [shown]);
   const { branch = null, memoryBytes = null, tokens = null } = row ?? {};
-  return { branch, memoryBytes, tokens, ...shown, children: await childrenOf(context, shown) };
-}
-
-/** Seen alive or not as the process table has it now; nothing is done about them here. */
-async function childrenOf(context: Context, { runs }: SessionDetail): Promise<readonly ChildView[]> {
-  const started = await context.store.startedBy(runs.map(({ id }) => id));
-  return started.map(({ session, run }) => ({
-    session: session.name,
-    sessionId: session.id,
-    parent: run.actor.slice('run '.length),
-    argv: run.argv,
-    run: viewRun(run, run.state === 'ended' ? 'dead' : probeRun(context, run).is),
-  }));
+  return { branch, memoryBytes, tokens, ...shown };
 }
 
 /** What would end with the session's run, now. */

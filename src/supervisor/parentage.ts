@@ -6,16 +6,28 @@ import { TOKEN_VARIABLE } from '../process/environment.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { ClaimRequest, ClaimResult } from '../store/store.ts';
 import type { Context } from './context.ts';
+import type { RunCredentials } from './heartbeat.ts';
 
 type Parent = NonNullable<ClaimRequest['parent']>;
+
+/** On which terms it is a child. `isRequired`: it is nothing else, so outside of any run it is refused. */
+export interface ChildRequest extends Partial<ChildTerms> {
+  readonly isRequired?: boolean;
+  /** Who the parent is, where that is not told by the environment. */
+  readonly of?: RunCredentials;
+}
 
 /** Null outside of any run, and inside one of another state directory, which is none of this store's business. */
 export async function parentFor(
   context: Context,
-  terms: Partial<ChildTerms> | undefined,
+  { isRequired = false, of, ...terms }: ChildRequest = {},
 ): Promise<Parent | null> {
-  const { [RUN_MARK]: runId = '', [TOKEN_VARIABLE]: token = '' } = context.environment;
-  if (runId === '' || token === '' || (await context.store.run(runId)) === null) return null;
+  const { [RUN_MARK]: runId = '', [TOKEN_VARIABLE]: token = '' } =
+    of === undefined ? context.environment : { [RUN_MARK]: of.run, [TOKEN_VARIABLE]: of.token };
+  if (runId === '' || token === '' || (await context.store.run(runId)) === null) {
+    if (isRequired) throw outside(runId);
+    return null;
+  }
   const depth = (await context.store.ancestorsOf(runId)).length + 1;
   if (depth > MAX_CHILD_DEPTH) {
     throw new ReeveError('usage', `Run ${runId} is ${depth - 1} runs deep already, so it may start none.`, {
@@ -23,6 +35,16 @@ export async function parentFor(
     });
   }
   return { ...DEFAULT_TERMS, ...terms, runId, token };
+}
+
+function outside(runId: string): ReeveError {
+  const why =
+    runId === ''
+      ? `${RUN_MARK} and ${TOKEN_VARIABLE} are not set, so this is not inside a run`
+      : `run ${runId} is not known here, or its ${TOKEN_VARIABLE} is not set`;
+  return new ReeveError('usage', `A child has a parent: ${why}.`, {
+    hint: 'Start it from inside what `reeve run` started, or as a session of its own with `reeve run`.',
+  });
 }
 
 /** A process of a run that is over, or is being ended, starts nothing any more: it is what a take-over ends. */

@@ -36,6 +36,9 @@ export async function reconcileAll(
     run,
     decision: run.state === 'ended' ? ({ do: 'nothing' } as const) : decide(context, run),
   }));
+  if (live.some(({ run }) => isOverdue(run))) {
+    await (await import('./children.ts')).endOverdueChildren(context);
+  }
   const isInconclusive = isMassDeath(decided.map(({ decision }) => decision));
   const results: Reconciled[] = [];
   for (const { run, decision } of decided) {
@@ -44,6 +47,11 @@ export async function reconcileAll(
     else results.push(await carryOut(context, run, decision));
   }
   return results;
+}
+
+/** By this host's clock, to save asking; the store's decides. */
+function isOverdue({ parent }: Run): boolean {
+  return parent !== null && parent.waitsUntilMs !== null && parent.waitsUntilMs <= Date.now();
 }
 
 function decide(context: Context, run: LiveRun): ReconcileDecision {

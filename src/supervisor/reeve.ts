@@ -1,5 +1,6 @@
 /** The library: one object, the use cases as its methods, the same that the CLI calls. */
 import type { adopt } from './adopt.ts';
+import type { listChildren } from './child-views.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import type { heartbeat } from './heartbeat.ts';
@@ -39,6 +40,8 @@ export interface Reeve {
   readonly logs: Bound<typeof logs>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
+  /** What the runs of a session started; without one, of the run inside which this is asked, or else of all. */
+  readonly children: Bound<typeof listChildren>;
   readonly scan: Bound<typeof scan>;
   readonly adopt: Bound<typeof adopt>;
   readonly screen: Bound<typeof screen>;
@@ -70,6 +73,7 @@ export function reeveOf(context: Context): Reeve {
     },
     remove: async (reference) => (await import('./remove.ts')).remove(context, reference),
     heartbeat: async (credentials) => (await import('./heartbeat.ts')).heartbeat(context, credentials),
+    children: async (reference) => (await import('./child-views.ts')).listChildren(context, reference),
     scan: async () => (await import('./scan.ts')).scan(context),
     adopt: async (pid, wanted) => (await import('./adopt.ts')).adopt(context, pid, wanted),
     screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),

@@ -13,7 +13,7 @@ import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
 import { spawnKeeper } from '../process/keeper.ts';
 import type { Keeper, KeeperOrder } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
-import { createRunDirectory } from '../process/run-directory.ts';
+import { createRunDirectory, readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { noteSpared } from '../process/spared.ts';
 import { isInTerminalForeground } from '../process/terminal.ts';
@@ -196,7 +196,7 @@ async function afterRelease(
       token,
       over,
       release: keeper.release,
-      ...forwarding(context, harness, group),
+      ...forwarding(context, run, harness, group),
     };
   }
   await keeper.exited;
@@ -219,11 +219,18 @@ async function recordHarness(context: Context, run: Run, harness: ProcessIdentit
 /** What shares the terminal's group gets Ctrl-C from the terminal; what leads a group of its own, only from here. */
 function forwarding(
   context: Context,
+  run: Run,
   harness: ProcessIdentity | null,
   group: Group,
 ): Pick<Started, 'forward' | 'forwardEarly'> {
   const send = (signal: NodeJS.Signals) => {
-    if (harness !== null) signalProven(context.table, harness, signal);
+    if (harness === null) return;
+    if (run.parent === null) signalProven(context.table, harness, signal);
+    // This process is swept together with its run, and what that means for the child is for its policy to say.
+    else
+      void isEnding(context, run.parent.startedBy).then(
+        (isOver) => isOver || signalProven(context.table, harness, signal),
+      );
   };
   return {
     forwardEarly: send,
@@ -233,6 +240,13 @@ function forwarding(
       if (!comesFromTerminal) send(signal);
     },
   };
+}
+
+/** Not known is not over: a signal is passed on then. */
+async function isEnding(context: Context, runId: string): Promise<boolean> {
+  if (readExit(runDirectory(context, runId), runId).kind !== 'none') return true;
+  const run = await context.store.run(runId).catch(() => null);
+  return run !== null && (run.state === 'ended' || run.intent !== null);
 }
 
 /** After its keeper is gone, a run is ended from the record it left. */

@@ -50,6 +50,7 @@ export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
     liveness,
     containment: run.containment?.by ?? null,
     logPath: run.logPath,
+    parent: run.parent?.startedBy ?? null,
   };
 }
 
@@ -58,7 +59,7 @@ export function statusOfOutcome(outcome: string): Status {
   return (STATUS_OF_OUTCOME as Readonly<Record<string, Status>>)[outcome] ?? 'unknown';
 }
 
-function isoTime(atMs: number): string {
+export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 

@@ -75,6 +75,15 @@ interface Call {
   readonly code: ErrorCode;
 }
 
+/** What a run says of itself to the daemon, from a session that is started for it. */
+async function bearerOf(name: string): Promise<string> {
+  const script = `echo "$REEVE_RUN.$REEVE_TOKEN" > ${name}.new; mv ${name}.new ${name}.told; exec sleep 60`;
+  await sandbox.json(['run', '--detach', '-s', name, '--', 'sh', '-c', script]);
+  const file = sandbox.path(`${name}.told`);
+  await eventually('its token', () => statSync(file, { throwIfNoEntry: false }));
+  return `Bearer ${readFileSync(file, 'utf8').trim()}`;
+}
+
 const CALLS: Readonly<Record<string, Call>> = {
   run: {
     good: () => post('/v1/run', { argv: ['sleep', '60'], session: 'ran', cwd: sandbox.root }),
@@ -122,13 +131,23 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => post('/v1/sessions/foreground/attach'),
     code: 'not_found',
   },
+  childRun: {
+    good: async () => {
+      const authorization = await bearerOf('having-children');
+      const body = { argv: ['sleep', '60'], session: 'its-child', cwd: sandbox.root };
+      return daemon.ask('POST', '/v1/children', { body, headers: { authorization } });
+    },
+    bad: () => post('/v1/children', { argv: ['true'], cwd: '/' }),
+    code: 'usage',
+  },
+  childLs: {
+    good: () => get('/v1/children'),
+    bad: () => get('/v1/children?session=none'),
+    code: 'not_found',
+  },
   heartbeat: {
     good: async () => {
-      const script = 'echo "$REEVE_RUN.$REEVE_TOKEN" > told.new; mv told.new told; exec sleep 60';
-      await sandbox.json(['run', '--detach', '-s', 'beating', '--', 'sh', '-c', script]);
-      const file = sandbox.path('told');
-      await eventually('its token', () => statSync(file, { throwIfNoEntry: false }));
-      const authorization = `Bearer ${readFileSync(file, 'utf8').trim()}`;
+      const authorization = await bearerOf('beating');
       return daemon.ask('POST', '/v1/heartbeat', { body: {}, headers: { authorization } });
     },
     bad: () => daemon.ask('POST', '/v1/heartbeat', { body: {}, headers: { authorization: 'Bearer r-x.y' } }),

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERBS } from '../../src/cli/verbs.ts';
 import type { SessionView } from '../../src/api/session-view.ts';
 import type { SessionDetail } from '../../src/supervisor/list.ts';
 import { eventually, see, signalSeen, startedWith } from './processes.ts';
@@ -40,6 +41,12 @@ export interface Sandbox {
   cleanUp(): Promise<void>;
 }
 
+/** Behind the verb, which may be of two words, and before whatever it takes. */
+export function withJson(args: readonly string[]): string[] {
+  const words = VERBS.some(({ name }) => name === args.slice(0, 2).join(' ')) ? 2 : 1;
+  return [...args.slice(0, words), '--json', ...args.slice(words)];
+}
+
 export function createSandbox(extra: Record<string, string> = {}): Sandbox {
   const root = mkdtempSync(join(tmpdir(), 'reeve-test-'));
   const home = join(root, 'state');
@@ -64,7 +71,7 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
   const reeve: Sandbox['reeve'] = (args, options = {}) =>
     finished(start(args, { cwd: options.cwd ?? root, env: { ...env, ...options.env } }));
   const json = async <T>(args: readonly string[], expectedCode = 0): Promise<T> => {
-    const result = await reeve([args[0] ?? '', '--json', ...args.slice(1)]);
+    const result = await reeve(withJson(args));
     if (result.code !== expectedCode) {
       throw new Error(`reeve ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`);
     }

@@ -1,6 +1,6 @@
 /** Sessions as a daemon would tell of them, the same every time, but for the time they are counted from. */
-import type { ChildView, EventView, MemberView, SessionDetailView } from '../../src/api/http-views.ts';
-import type { RunView } from '../../src/api/session-view.ts';
+import type { EventView, MemberView, SessionDetailView } from '../../src/api/http-views.ts';
+import type { ChildView, RunView } from '../../src/api/session-view.ts';
 import type { Outcome } from '../../src/lifecycle/run.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
 
@@ -215,6 +215,7 @@ function runOf(
     reason: reason ?? (outcome === null ? null : (REASONS[outcome] ?? null)),
     liveness: outcome !== null ? 'dead' : plan.status === 'unknown' ? 'unknown' : 'alive',
     containment: 'cgroup',
+    parent: null,
     logPath: mode === 'detached' ? `/home/alice/.local/state/reeve/runs/${id}/output.log` : null,
     ...(outcome === null ? {} : EXITS[outcome]),
   };

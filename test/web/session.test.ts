@@ -161,6 +161,12 @@ describe('the rest of the page', () => {
           ...child,
           sessionId: 's-0001fakesession',
           parent: parent.id,
+          owner: parent.id,
+          onParentEnd: 'cancel' as const,
+          subject: null,
+          revision: null,
+          waitsUntil: null,
+          tokens: null,
           argv: ['claude', '-p'],
         })),
     });

@@ -15,6 +15,7 @@ import { outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
 import { age, clock } from '../../api/time-words.ts';
+import { renderChildren } from '../render/children.ts';
 import { wrapped } from '../render/wrap.ts';
 
 export async function ls(options: OutputOptions & { all?: boolean; live?: boolean }): Promise<number> {
@@ -50,13 +51,18 @@ function renderDetail(detail: SessionDetail, nowMs: number): string {
     ['log', run.logPath ?? 'none: it writes to its own terminal'],
   ];
   if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
+  if (run.parent !== null) rows.push(['child of', `run ${run.parent}`]);
   if (run.reason !== null) rows.push(['reason', run.reason]);
   if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
   const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);
   const earlier = detail.runs
     .slice(0, -1)
     .map((each) => `  ${each.epoch}  ${each.id}  ${each.outcome ?? each.state}  ${dim(each.reason ?? '')}`);
-  return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier])].join('\n');
+  const children =
+    detail.children.length === 0
+      ? []
+      : [dim('children'), renderChildren(detail.children, nowMs, outputWidth())];
+  return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier]), ...children].join('\n');
 }
 
 function sinceOf({ run, activity }: SessionDetail, nowMs: number): string {

@@ -1,6 +1,7 @@
-/** `run` and `resume`: the same start, of a given command or of the session's own. */
+/** `run`, `child run` and `resume`: the same start, of a given command or of the session's own. */
 import { constants } from 'node:os';
 import type { HarnessName } from '../../supervisor/reeve.ts';
+import type { OnParentEnd } from '../../lifecycle/child.ts';
 import type { EndedRun } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
@@ -26,11 +27,32 @@ export interface StartOptions {
   readonly json?: boolean;
 }
 
+export interface ChildOptions extends StartOptions {
+  readonly onParentEnd?: OnParentEnd;
+  readonly adoptWithin?: number;
+  readonly subject?: string;
+  readonly revision?: string;
+}
+
 type StartedResult = Extract<LaunchResult, { is: 'started' }>;
 
 export async function run(command: readonly string[], options: StartOptions): Promise<number> {
   return start(options, (reeve, request) =>
     reeve.launch({ ...request, session: options.session, argv: command }),
+  );
+}
+
+export async function childRun(command: readonly string[], options: ChildOptions): Promise<number> {
+  const { onParentEnd, adoptWithin, subject, revision } = options;
+  const child = {
+    isRequired: true,
+    ...(onParentEnd === undefined ? {} : { onParentEnd }),
+    ...(adoptWithin === undefined ? {} : { adoptWithinMs: adoptWithin * 1000 }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(revision === undefined ? {} : { revision }),
+  };
+  return start(options, (reeve, request) =>
+    reeve.launch({ ...request, session: options.session, argv: command, child }),
   );
 }
 

@@ -9,7 +9,7 @@ import { groupsOf } from './session-groups.ts';
 import { age } from '../../api/time-words.ts';
 import { cut, cutStart, displayWidth, padded, plainText } from './width.ts';
 
-const COLOURS: Readonly<Record<Status, Paint>> = {
+export const COLOURS: Readonly<Record<Status, Paint>> = {
   working: green,
   idle: cyan,
   'needs-input': yellow,

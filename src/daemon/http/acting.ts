@@ -1,7 +1,8 @@
 /** The operations that change something, named as the verbs of the command line that do the same. */
 import { z } from '@hono/zod-openapi';
 import { ReeveError } from '../../api/errors.ts';
-import { actedSchema } from '../../api/schemas.ts';
+import { actedSchema, childrenSchema } from '../../api/schemas.ts';
+import { CHILD_POLICIES, DEFAULT_ADOPT_WITHIN_MS } from '../../lifecycle/child.ts';
 import { joinCommand } from '../../supervisor/join-command.ts';
 import { accepted } from '../../supervisor/owner-words.ts';
 import type { LaunchResult } from '../../supervisor/launch.ts';
@@ -13,6 +14,9 @@ import type { Parts } from './parts.ts';
 const MAX_GRACE_SECONDS = 86_400;
 const grace = z.number().min(0).max(MAX_GRACE_SECONDS).optional();
 const graceMs = (seconds: number | undefined) => (seconds === undefined ? {} : { graceMs: seconds * 1000 });
+
+/** A commit, the name of a pull request, or of several. */
+const MAX_ABOUT = 1000;
 
 const HARNESSES = ['claude', 'codex', 'gemini', 'opencode', 'code', 'command'] as const;
 const start = {
@@ -30,6 +34,7 @@ const argv = z
 
 export function addActing(app: App, parts: Parts): void {
   addStarting(app, parts);
+  addChildren(app, parts);
   addEnding(app, parts);
   addTalking(app, parts);
 }
@@ -63,6 +68,58 @@ function addStarting(app: App, { reeve }: Parts): void {
       const request = { argv: words, prompt, ...startOf(rest) };
       return concluded(reeve, await reeve.resume(params.session, request));
     },
+  });
+}
+
+function addChildren(app: App, { reeve }: Parts): void {
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/children',
+    name: 'childRun',
+    group: 'Children',
+    says: 'From inside a run, with its token as bearer: start a run that belongs to it.',
+    body: z
+      .object({
+        argv,
+        session: z.string().max(300).optional(),
+        onParentEnd: z.enum(CHILD_POLICIES).default('cancel'),
+        adoptWithinSeconds: z
+          .number()
+          .min(0)
+          .max(MAX_GRACE_SECONDS)
+          .default(DEFAULT_ADOPT_WITHIN_MS / 1000),
+        subject: z.string().max(MAX_ABOUT).nullable().default(null),
+        revision: z.string().max(MAX_ABOUT).nullable().default(null),
+        ...start,
+      })
+      .strict(),
+    answer: actedSchema,
+    forRuns: 'its own run',
+    does: async ({ body, caller }) => {
+      if (caller.is !== 'run') throw needsRun('A child has a parent');
+      const { argv: words, session, onParentEnd, adoptWithinSeconds, subject, revision, ...rest } = body;
+      if (rest.cwd === undefined) throw needsDirectory();
+      const terms = { onParentEnd, adoptWithinMs: adoptWithinSeconds * 1000, subject, revision };
+      const child = { ...terms, isRequired: true, of: caller };
+      return concluded(reeve, await reeve.launch({ argv: words, session, child, ...startOf(rest) }));
+    },
+  });
+  addOperation(app, {
+    method: 'get',
+    path: '/v1/children',
+    name: 'childLs',
+    group: 'Children',
+    says: 'What the runs of a session started, and what those started in turn; without one, every live child.',
+    query: z.object({ session: z.string().max(300).optional() }).strict(),
+    answer: childrenSchema,
+    does: async ({ query }) => ({ children: await reeve.children(query.session) }),
+  });
+}
+
+/** What only a run may do, and for itself. */
+function needsRun(what: string): ReeveError {
+  return new ReeveError('usage', `${what}: send it with that run’s token.`, {
+    hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
   });
 }
 
@@ -197,9 +254,7 @@ function addTalking(app: App, { reeve, context }: Parts): void {
     forRuns: 'its own run',
     does: async ({ caller }) => {
       if (caller.is === 'run') return { accepted: true, run: await reeve.heartbeat(caller) };
-      throw new ReeveError('usage', 'A heartbeat is a run’s own: send it with that run’s token.', {
-        hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
-      });
+      throw needsRun('A heartbeat is a run’s own');
     },
   });
 }

@@ -1,4 +1,5 @@
-import type { ChildView, SessionDetailView } from '../../../src/api/http-views.ts';
+import type { SessionDetailView } from '../../../src/api/http-views.ts';
+import type { ChildView } from '../../../src/api/session-view.ts';
 import { STATUS_OF_OUTCOME } from '../../../src/lifecycle/status.ts';
 import { Age } from '../parts/age.tsx';
 import { StatusMark } from '../parts/status-mark.tsx';

@@ -1,0 +1,21 @@
+/** `child ls`: what runs started. Starting one is in run.ts, with the other starts. */
+import { openReeve } from '../../supervisor/reeve.ts';
+import { outputWidth, print } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+import { renderChildren } from '../render/children.ts';
+import { dim } from '../render/style.ts';
+
+export async function childLs(reference: string | undefined, options: OutputOptions): Promise<number> {
+  const reeve = await openReeve();
+  try {
+    const children = await reeve.children(reference);
+    const text =
+      children.length === 0
+        ? dim('No children. From inside a run: reeve child run -- COMMAND')
+        : renderChildren(children, Date.now(), outputWidth());
+    print(options, { children }, text);
+    return 0;
+  } finally {
+    await reeve.close();
+  }
+}

@@ -30,8 +30,11 @@ export interface ClaimRequest {
   readonly nativeId: string | null;
   /** A name that must not exist yet: set for proposed names, so that they never join somebody's session. */
   readonly mustBeNew: boolean;
-  /** The run inside which it is started, as its token proves, and on which terms; null for one of its own. */
-  readonly parent: (ChildTerms & { readonly runId: string; readonly token: string }) | null;
+  /**
+   * The run inside which it is started, as its token proves, and on which terms; null for one of its own. Without a token
+   * it is the user's own word that it belongs there.
+   */
+  readonly parent: (ChildTerms & { readonly runId: string; readonly token: string | null }) | null;
 }
 
 export type ClaimResult =

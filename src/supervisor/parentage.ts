@@ -6,7 +6,6 @@ import { TOKEN_VARIABLE } from '../process/environment.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { ClaimRequest, ClaimResult } from '../store/store.ts';
 import type { Context } from './context.ts';
-import type { RunCredentials } from './heartbeat.ts';
 
 type Parent = NonNullable<ClaimRequest['parent']>;
 
@@ -14,7 +13,7 @@ type Parent = NonNullable<ClaimRequest['parent']>;
 export interface ChildRequest extends Partial<ChildTerms> {
   readonly isRequired?: boolean;
   /** Who the parent is, where that is not told by the environment. */
-  readonly of?: RunCredentials;
+  readonly of?: { readonly run: string; readonly token: Parent['token'] };
 }
 
 /** Null outside of any run, and inside one of another state directory, which is none of this store's business. */
@@ -22,8 +21,11 @@ export async function parentFor(
   context: Context,
   { isRequired = false, of, ...terms }: ChildRequest = {},
 ): Promise<Parent | null> {
-  const { [RUN_MARK]: runId = '', [TOKEN_VARIABLE]: token = '' } =
-    of === undefined ? context.environment : { [RUN_MARK]: of.run, [TOKEN_VARIABLE]: of.token };
+  const { environment } = context;
+  const { run: runId, token } = of ?? {
+    run: environment[RUN_MARK] ?? '',
+    token: environment[TOKEN_VARIABLE] ?? '',
+  };
   if (runId === '' || token === '' || (await context.store.run(runId)) === null) {
     if (isRequired) throw outside(runId);
     return null;

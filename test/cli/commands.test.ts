@@ -57,6 +57,7 @@ describe('shapes', () => {
         reason: null,
         liveness: 'alive',
         containment: 'cgroup',
+        parent: null,
         logPath: join(sandbox.home, 'runs', started.run.id, 'output.log'),
       },
     });

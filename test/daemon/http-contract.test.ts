@@ -132,13 +132,10 @@ const CALLS: Readonly<Record<string, Call>> = {
     code: 'not_found',
   },
   childRun: {
-    good: async () => {
-      const authorization = await bearerOf('having-children');
-      const body = { argv: ['sleep', '60'], session: 'its-child', cwd: sandbox.root };
-      return daemon.ask('POST', '/v1/children', { body, headers: { authorization } });
-    },
-    bad: () => post('/v1/children', { argv: ['true'], cwd: '/' }),
-    code: 'usage',
+    good: () =>
+      post('/v1/sessions/live/children', { argv: ['sleep', '60'], session: 'its-child', cwd: sandbox.root }),
+    bad: () => post('/v1/sessions/none/children', { argv: ['true'], cwd: '/' }),
+    code: 'not_found',
   },
   childLs: {
     good: () => get('/v1/children'),

@@ -81,6 +81,7 @@ describe('a run’s token', () => {
     ['POST', '/v1/sessions/own/send', { text: 'x' }],
     ['POST', '/v1/sessions/own/attach', {}],
     ['POST', '/v1/sessions/other/kill', {}],
+    ['POST', '/v1/sessions/own/children', { argv: ['true'], cwd: '/' }],
     ['POST', '/v1/adopt', { pid: 1 }],
     ['POST', '/v1/hooks/install', { harnesses: ['claude'] }],
     ['POST', '/v1/shim/install', { harnesses: ['claude'] }],

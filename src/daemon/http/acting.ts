@@ -5,6 +5,7 @@ import { actedSchema, childrenSchema } from '../../api/schemas.ts';
 import { CHILD_POLICIES, DEFAULT_ADOPT_WITHIN_MS } from '../../lifecycle/child.ts';
 import { joinCommand } from '../../supervisor/join-command.ts';
 import { accepted } from '../../supervisor/owner-words.ts';
+import { resolveCurrent } from '../../supervisor/resolve.ts';
 import type { LaunchResult } from '../../supervisor/launch.ts';
 import { SESSION } from './looking.ts';
 import { addOperation } from './operation.ts';
@@ -71,13 +72,14 @@ function addStarting(app: App, { reeve }: Parts): void {
   });
 }
 
-function addChildren(app: App, { reeve }: Parts): void {
+function addChildren(app: App, { reeve, context }: Parts): void {
   addOperation(app, {
     method: 'post',
-    path: '/v1/children',
+    path: '/v1/sessions/{session}/children',
     name: 'childRun',
     group: 'Children',
-    says: 'From inside a run, with its token as bearer: start a run that belongs to it.',
+    says: 'Start a run that belongs to the session’s current one, and is dealt with when that ends.',
+    params: SESSION,
     body: z
       .object({
         argv,
@@ -94,13 +96,13 @@ function addChildren(app: App, { reeve }: Parts): void {
       })
       .strict(),
     answer: actedSchema,
-    forRuns: 'its own run',
-    does: async ({ body, caller }) => {
-      if (caller.is !== 'run') throw needsRun('A child has a parent');
+    // Not for the bearer of a run's token: what the daemon starts is outside of whatever holds that run's harness in.
+    does: async ({ params, body }) => {
       const { argv: words, session, onParentEnd, adoptWithinSeconds, subject, revision, ...rest } = body;
       if (rest.cwd === undefined) throw needsDirectory();
       const terms = { onParentEnd, adoptWithinMs: adoptWithinSeconds * 1000, subject, revision };
-      const child = { ...terms, isRequired: true, of: caller };
+      const { run } = await resolveCurrent(context, params.session);
+      const child = { ...terms, isRequired: true, of: { run: run.id, token: null } };
       return concluded(reeve, await reeve.launch({ argv: words, session, child, ...startOf(rest) }));
     },
   });
@@ -113,13 +115,6 @@ function addChildren(app: App, { reeve }: Parts): void {
     query: z.object({ session: z.string().max(300).optional() }).strict(),
     answer: childrenSchema,
     does: async ({ query }) => ({ children: await reeve.children(query.session) }),
-  });
-}
-
-/** What only a run may do, and for itself. */
-function needsRun(what: string): ReeveError {
-  return new ReeveError('usage', `${what}: send it with that run’s token.`, {
-    hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
   });
 }
 
@@ -254,7 +249,9 @@ function addTalking(app: App, { reeve, context }: Parts): void {
     forRuns: 'its own run',
     does: async ({ caller }) => {
       if (caller.is === 'run') return { accepted: true, run: await reeve.heartbeat(caller) };
-      throw needsRun('A heartbeat is a run’s own');
+      throw new ReeveError('usage', 'A heartbeat is a run’s own: send it with that run’s token.', {
+        hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
+      });
     },
   });
 }

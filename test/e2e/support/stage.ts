@@ -12,7 +12,7 @@ import type { SessionView } from '../../../src/api/session-view.ts';
 import type { SessionDetail } from '../../../src/supervisor/list.ts';
 import { eventually, isAlive, see, signalSeen, startedWith } from '../../support/processes.ts';
 import type { Seen } from '../../support/processes.ts';
-import { finished } from '../../support/sandbox.ts';
+import { finished, withJson } from '../../support/sandbox.ts';
 import type { Finished } from '../../support/sandbox.ts';
 import { furnishHome, HARNESS_NAMES } from './harness-home.ts';
 import type { HarnessHome, HarnessName } from './harness-home.ts';
@@ -66,8 +66,8 @@ export interface Stage {
   path(name: string): string;
   /** The command line by which a person starts the harness. */
   command(prompt: string): readonly string[];
-  /** Runs the CLI to its end. */
-  reeve(args: readonly string[]): Promise<Finished>;
+  /** Runs the CLI to its end, with these variables besides. */
+  reeve(args: readonly string[], more?: Readonly<Record<string, string>>): Promise<Finished>;
   /** The same with --json, which must exit as expected and print one JSON value. */
   json<T>(args: readonly string[], expectedCode?: number): Promise<T>;
   /** `reeve run --detach` of the harness with this prompt. */
@@ -120,13 +120,12 @@ export async function openStage(name: HarnessName): Promise<Stage> {
     children.push(child);
     return { child, over: finished(child) };
   };
-  const reeve = (args: readonly string[]) => start(process.execPath, [CLI, ...args]).over;
-  const json = async <T>([verb = '', ...args]: readonly string[], expectedCode = 0): Promise<T> => {
-    const result = await reeve([verb, '--json', ...args]);
+  const reeve: Stage['reeve'] = (args, more = {}) =>
+    start(process.execPath, [CLI, ...args], { ...env, ...more }).over;
+  const json = async <T>(args: readonly string[], expectedCode = 0): Promise<T> => {
+    const result = await reeve(withJson(args));
     if (result.code !== expectedCode) {
-      throw new Error(
-        `reeve ${verb} ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`,
-      );
+      throw new Error(`reeve ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`);
     }
     return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
   };

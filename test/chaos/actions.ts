@@ -1,6 +1,7 @@
 /** What the chaos run does to Reeve, each with the outcome that is allowed. */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CHILD_POLICIES } from '../../src/lifecycle/child.ts';
 import type { Checkpoint } from '../../src/process/checkpoint.ts';
 import { see, signalSeen } from '../support/processes.ts';
 import type { Random } from './random.ts';
@@ -21,6 +22,8 @@ const KINDS = [
   'grouped',
   'family',
   'hopper',
+  'parent',
+  'begetter',
 ] as const;
 
 /** Kinds of which something is found only through the keeper, as subreaper, or through a cgroup. */
@@ -36,6 +39,7 @@ const LAUNCH_POINTS: readonly Checkpoint[] = [
   'retire.tree_gone',
   'retire.ended',
   'finalise.begun',
+  'finalise.children',
   'finalise.swept',
   'finalise.ended',
 ];
@@ -46,6 +50,8 @@ const ALLOWED_CODES: ReadonlySet<number> = new Set([0, 1, 3, 4, 7]);
 export interface Action {
   readonly name: string;
   readonly weight: number;
+  /** Whether it is also done to the sessions of children; they are started by their parents alone. */
+  readonly reaches?: 'children too';
   perform(world: World, random: Random, session: string): Promise<string[]>;
 }
 
@@ -70,12 +76,19 @@ export const ACTIONS: readonly Action[] = [
   {
     name: 'stop',
     weight: 3,
+    reaches: 'children too',
     perform: (world, _random, session) => reeve(world, ['stop', '--grace', '0.2', session]),
   },
-  { name: 'kill', weight: 2, perform: (world, _random, session) => reeve(world, ['kill', session]) },
+  {
+    name: 'kill',
+    weight: 2,
+    reaches: 'children too',
+    perform: (world, _random, session) => reeve(world, ['kill', session]),
+  },
   {
     name: 'stop, killed at a crash point',
     weight: 2,
+    reaches: 'children too',
     perform: (world, random, session) => {
       const point = random.pick(LAUNCH_POINTS.filter((name) => !name.startsWith('launch.')));
       return reeve(world, ['stop', '--grace', '0.1', session], { REEVE_CHECKPOINT: `${point}=kill` });
@@ -95,9 +108,9 @@ export const ACTIONS: readonly Action[] = [
       return reeve(world, ['ls'], { REEVE_CHECKPOINT: `${point}=kill` });
     },
   },
-  { name: 'kill the keeper', weight: 3, perform: killKeeper },
-  { name: 'kill the harness', weight: 2, perform: killHarness },
-  { name: 'hold the keeper', weight: 1, perform: holdKeeper },
+  { name: 'kill the keeper', weight: 3, reaches: 'children too', perform: killKeeper },
+  { name: 'kill the harness', weight: 2, reaches: 'children too', perform: killHarness },
+  { name: 'hold the keeper', weight: 1, reaches: 'children too', perform: holdKeeper },
 ];
 
 async function start(
@@ -111,7 +124,10 @@ async function start(
   const kind = random.pick(kinds);
   const tag = `${world.prefix}${(launches += 1)}`;
   world.sessionOf.set(tag, session);
-  const env = checkpoint === undefined ? {} : { REEVE_CHECKPOINT: checkpoint };
+  const env = {
+    ...(checkpoint === undefined ? {} : { REEVE_CHECKPOINT: checkpoint }),
+    ...(isParent(kind) ? { CHAOS_CHILD: childFor(world, random, session, tag) } : {}),
+  };
   const killAfterMs = checkpoint === undefined && random.chance(0.2) ? random.below(250) : undefined;
   const command = ['perl', MISBEHAVE, kind, tag];
   return reeve(
@@ -120,6 +136,22 @@ async function start(
     env,
     killAfterMs,
   );
+}
+
+function isParent(kind: string): boolean {
+  return kind === 'parent' || kind === 'begetter';
+}
+
+/** How the fixture starts a child of its run: program, CLI, session, policy, tag. */
+function childFor(world: World, random: Random, session: string, tag: string): string {
+  const child = childSessionOf(session);
+  world.sessionOf.set(`${tag}-child`, child);
+  return [process.execPath, CLI, child, random.pick(CHILD_POLICIES), `${tag}-child`].join('|');
+}
+
+/** One for each, so that children of one session's runs contend for it. */
+export function childSessionOf(session: string): string {
+  return `${session}-child`;
 }
 
 function isWeakAt(world: World, checkpoint = ''): boolean {

@@ -1,7 +1,7 @@
 /**
- * The five invariants, checked against the real process table:
+ * The invariants, checked against the real process table:
  *   1 never two live runs of a session; 2 no run lost; 3 each ended once; 4 nothing of a run alive after its end;
- *   5 no stranger signalled.
+ *   5 no stranger signalled; 6 no child left undealt with after the end of its owner.
  */
 import type { EndedRun, Run } from '../../src/lifecycle/run.ts';
 import { isAlive } from '../support/processes.ts';
@@ -28,6 +28,7 @@ export async function sample(world: World, watch: Watch): Promise<string[]> {
     ...aliveAfterEnd(runs, seen),
     ...changedEndings(runs, watch),
     ...signalledStrangers(watch),
+    ...(await forgottenChildren(world, runs)),
   ];
 }
 
@@ -60,6 +61,21 @@ function aliveAfterEnd(runs: readonly Run[], seen: readonly Tagged[]): string[] 
           `pid ${process.pid} of ${process.tag} (${run.id}) is alive although it ended: ${JSON.stringify(run.ending)}`,
         ];
   });
+}
+
+/** Runs are read one session after the other, so what seems to be is asked for again. */
+async function forgottenChildren(world: World, runs: readonly Run[]): Promise<string[]> {
+  const ended = new Set(runs.flatMap(({ id, state }) => (state === 'ended' ? [id] : [])));
+  const suspects = runs.filter(({ state, parent }) => state !== 'ended' && ended.has(parent?.ownerId ?? ''));
+  const problems: string[] = [];
+  for (const { id } of suspects) {
+    const run = await world.store.run(id);
+    const owner = run?.parent?.ownerId ?? '';
+    if (run === null || run.state === 'ended' || !ended.has(owner) || run.parent?.waitsUntilMs !== null)
+      continue;
+    problems.push(`run ${id} lives, undealt with, although its owner ${owner} is over`);
+  }
+  return problems;
 }
 
 function changedEndings(runs: readonly Run[], watch: Watch): string[] {

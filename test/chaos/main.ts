@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execFileSync } from 'node:child_process';
-import { ACTIONS, startStrangers } from './actions.ts';
+import { ACTIONS, childSessionOf, startStrangers } from './actions.ts';
 import { allRuns, sample, settled } from './invariants.ts';
 import type { Watch } from './invariants.ts';
 import { createRandom } from './random.ts';
@@ -15,6 +15,8 @@ import type { World } from './world.ts';
 
 const SAMPLE_EVERY_MS = 25;
 const SESSIONS = ['anna', 'bert', 'carl', 'dora', 'emil'] as const;
+/** Parents before their children, some of which end with them. */
+const ALL_SESSIONS = [...SESSIONS, ...SESSIONS.map(childSessionOf)];
 const HISTORY_SHOWN = 80;
 
 const { values } = parseArgs({
@@ -55,7 +57,13 @@ async function act(in_: World, actorSeed: number, isOver: () => boolean): Promis
   while (!isOver()) {
     const action = random.pick(weighted);
     counts.set(action.name, (counts.get(action.name) ?? 0) + 1);
-    violations.push(...(await action.perform(in_, random, random.pick(SESSIONS))));
+    violations.push(
+      ...(await action.perform(
+        in_,
+        random,
+        random.pick(action.reaches === 'children too' ? ALL_SESSIONS : SESSIONS),
+      )),
+    );
   }
 }
 
@@ -68,7 +76,7 @@ async function watchOver(isOver: () => boolean): Promise<void> {
 
 /** Ends everything through the front door; then every run must have ended, once, with nothing left. */
 async function windDown(): Promise<string[]> {
-  for (const session of SESSIONS) {
+  for (const session of ALL_SESSIONS) {
     try {
       execFileSync(process.execPath, [CLI, 'kill', session], {
         env: world.env,
@@ -107,7 +115,7 @@ async function report(): Promise<void> {
 
 /** After a violation too, nothing that this program started may stay. */
 function endWhatIsLeft(): void {
-  for (const session of SESSIONS) {
+  for (const session of ALL_SESSIONS) {
     try {
       execFileSync(process.execPath, [CLI, 'kill', session], {
         env: world.env,

@@ -366,24 +366,28 @@ describe('a child', () => {
     });
   });
 
-  it('may stop its parent, and ends with it', async () => {
+  it('may stop its parent, also one that does not listen, and ends with it', async () => {
     const parent = await startObeying(sandbox, 'parent');
-    await parent.json([
-      'child',
-      'run',
-      '-d',
-      '-s',
-      'child',
-      '--',
-      'sh',
-      '-c',
-      `'${process.execPath}' '${CLI}' stop parent; sleep 300`,
-    ]);
+    parent.begins("trap '' TERM; true");
+    const stops = `'${process.execPath}' '${CLI}' stop parent --grace 1; sleep 300`;
+    await parent.json(['child', 'run', '-d', '-s', 'child', '--', 'sh', '-c', stops]);
     await eventually('both are over', async () =>
       (await sandbox.list()).every(({ run }) => run.state === 'ended'),
     );
     expect((await sandbox.show('parent')).run.outcome).toBe('stopped');
     expect((await sandbox.show('child')).run.outcome).toBe('cancelled');
+  });
+
+  it('does not go on spending while its parent takes its time to end', async () => {
+    const parent = await startObeying(sandbox, 'parent');
+    parent.begins("trap '' TERM; true");
+    const child = await startChild(parent, 'child');
+    const harness = see(parent.started.run.pid ?? 0);
+    const stopping = sandbox.start(['stop', 'parent', '--grace', '60']);
+    await eventually('the end of the child', () => !isAlive(child.harness));
+    expect(isAlive(harness)).toBe(true);
+    signalSeen(harness, 'SIGKILL');
+    expect((await finished(stopping)).code).toBe(0);
   });
 
   it('may not take its parent’s session over: it would end with it before it could', async () => {

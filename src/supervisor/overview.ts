@@ -9,6 +9,7 @@ import { list, listOf, show } from './list.ts';
 import type { Range, SessionDetail } from './list.ts';
 import { probeRun } from './liveness.ts';
 import { resolveCurrent } from './resolve.ts';
+import { spentOnRecord } from './spent.ts';
 import { treeOf } from './tree-of.ts';
 import { viewRun } from './view.ts';
 
@@ -25,7 +26,9 @@ export async function detail(context: Context, reference: string): Promise<Sessi
   const shown = await show(context, reference);
   const [row] = await withLooks(context, [shown]);
   const { branch = null, memoryBytes = null, tokens = null } = row ?? {};
-  return { branch, memoryBytes, tokens, ...shown, children: await childrenOf(context, shown) };
+  // The daemon keeps the ledger; whoever looks need not read it first.
+  const spent = await spentOnRecord(context, shown.id);
+  return { branch, memoryBytes, tokens, spent, ...shown, children: await childrenOf(context, shown) };
 }
 
 /** Seen alive or not as the process table has it now; nothing is done about them here. */

@@ -133,17 +133,16 @@ describe('what tokens cost', () => {
     const tokens = fc.record({ input: count, output: count, cacheRead: count, cacheWrite: count });
     fc.assert(
       fc.property(fc.array(tokens, { maxLength: 20 }), (each) => {
-        const parts = each.map((one_) => spent({ model: 'm', ...one_ }));
-        const joined = parts.reduce(
-          (all, part) => ({
-            ...all,
-            input: all.input + part.input,
-            output: all.output + part.output,
-            cacheRead: all.cacheRead + part.cacheRead,
-            cacheWrite: all.cacheWrite + part.cacheWrite,
-          }),
-          spent({ model: 'm' }),
-        );
+        const parts = each.map((tokensOf) => spent({ model: 'm', ...tokensOf }));
+        const sumOf = (kind: 'input' | 'output' | 'cacheRead' | 'cacheWrite') =>
+          each.reduce((all, tokensOf) => all + tokensOf[kind], 0);
+        const joined = spent({
+          model: 'm',
+          input: sumOf('input'),
+          output: sumOf('output'),
+          cacheRead: sumOf('cacheRead'),
+          cacheWrite: sumOf('cacheWrite'),
+        });
         expect(costs(parts, cents)).toEqual(costs([joined], cents));
         expect(costs(parts.toReversed(), cents)).toEqual(costs(parts, cents));
       }),

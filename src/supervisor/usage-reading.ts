@@ -1,0 +1,85 @@
+/** Brings the ledger up to date for somebody who asks, without a daemon, and within bounds. */
+import type { Session } from '../lifecycle/session.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { ledgerFor, readLedger } from './ledger.ts';
+import { list, listOf } from './list.ts';
+
+/** What one answer reads at most, of all its sessions together. About a second. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Each is read to its end before it is settled; what is beyond is left for the next time. */
+const MAX_SETTLED = 50;
+/** So many ids in one question to the store. */
+const IDS_A_QUESTION = 500;
+
+export async function inChunks<T>(
+  ids: readonly string[],
+  ask: (some: readonly string[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const found: T[] = [];
+  for (let at = 0; at < ids.length; at += IDS_A_QUESTION) {
+    found.push(...(await ask(ids.slice(at, at + IDS_A_QUESTION))));
+  }
+  return found;
+}
+
+/** Every live session, and those that ended lately. What could not be read is told, a sentence each. */
+export async function readAll(context: Context): Promise<readonly string[]> {
+  // Which conversation a run serves may only have been reported.
+  await list(context, 'live');
+  return (await ledgerFor(context).round()).problems;
+}
+
+/**
+ * Those of these sessions that live, or ended and were not read to the end since, and `first` whatever it is. The ended
+ * runs of what was read whole are settled.
+ */
+export async function readSessions(
+  context: Context,
+  ids: readonly string[],
+  { first = null, maxBytes = MAX_BYTES }: { first?: string | null; maxBytes?: number } = {},
+): Promise<readonly string[]> {
+  await inChunks(ids, (some) => listOf(context, some));
+  const unsettled = await inChunks(ids, (some) => context.store.unsettledRuns(0, MAX_SETTLED, some));
+  const unread = new Set(unsettled.map(({ session }) => session.id));
+  const sessions = await inChunks(ids, (some) => context.store.sessionsOf(some));
+  const wanted = sessions.filter(
+    (each) =>
+      isHere(context, each) &&
+      (each.run.state !== 'ended' || unread.has(each.session.id) || each.session.id === first),
+  );
+  const problems: string[] = [];
+  let left = maxBytes;
+  for (const each of wanted) {
+    const { bytes, trouble } = await readOne(context, each, left);
+    left -= bytes;
+    problems.push(...trouble);
+    if (trouble.length > 0) continue;
+    for (const { run } of unsettled.filter(({ session }) => session.id === each.session.id))
+      await context.store.settleUsage(run.id);
+  }
+  return problems;
+}
+
+function isHere({ table }: Context, { run }: SessionWithRun): boolean {
+  return (run.keeper ?? run.launcher).host === table.host.host;
+}
+
+async function readOne(
+  context: Context,
+  each: SessionWithRun,
+  maxBytes: number,
+): Promise<{ bytes: number; trouble: readonly string[] }> {
+  if (maxBytes <= 0) return { bytes: 0, trouble: [notWhole(each.session)] };
+  try {
+    const { bytes, isComplete, problems } = await readLedger(context, each, undefined, maxBytes);
+    return { bytes, trouble: isComplete ? problems : [...problems, notWhole(each.session)] };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { bytes: 0, trouble: [`${each.session.name}: ${message}`] };
+  }
+}
+
+function notWhole({ name }: Session): string {
+  return `${name}: there is more to read than was read this time; ask again`;
+}

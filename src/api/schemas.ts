@@ -124,8 +124,7 @@ const spending = {
 const spentSchema = z.object(spending).strict().openapi('Spent') satisfies z.ZodType<SpentView>;
 const sessionSpentSchema = z
   .object({ ...spending, currency: z.string() })
-  .strict()
-  .openapi('SessionSpent') satisfies z.ZodType<SessionSpentView>;
+  .strict() satisfies z.ZodType<SessionSpentView>;
 export const usageSchema = z
   .object({
     by: z.enum(USAGE_BY),
@@ -136,7 +135,8 @@ export const usageSchema = z
       .array(z.object({ name: z.string(), session: nullable(z.string()), ...spending }).strict())
       .openapi({ description: 'The largest first; days, which are days in UTC, in their order.' }),
     all: spentSchema,
-    children: nullable(spentSchema).openapi({
+    // Not by its name: in the document, a name stands for what may be null everywhere or nowhere.
+    children: nullable(z.object(spending).strict()).openapi({
       description: 'What those spent that were started by runs of the session; null when there are none.',
     }),
     tree: nullable(

@@ -45,7 +45,9 @@ function startedBy(all: readonly SessionWithRun[]): ReadonlyMap<string | null, r
   for (const each of all) {
     const parent = each.run.parent?.startedBy ?? '';
     const key = known.has(parent) ? parent : null;
-    started.set(key, [...(started.get(key) ?? []), each]);
+    const siblings = started.get(key);
+    if (siblings === undefined) started.set(key, [each]);
+    else siblings.push(each);
   }
   return started;
 }

@@ -13,7 +13,9 @@ const LABELS_WIDTH = 2 * ('2026-11-01'.length + 1);
 /** Null for one day, of which a line says nothing. The latest, where there are too many. */
 export function daysLine(rows: readonly UsageRowView[], width: number): Line | null {
   // A transcript may say any time; what is not of these thousands of years is in the table alone.
-  const spentOn = new Map(rows.filter(({ name }) => name.length === 10).map((row) => [row.name, row.total]));
+  const spentOn = new Map(
+    rows.filter(({ name }) => /^\d{4}-\d\d-\d\d$/.test(name)).map((row) => [row.name, row.total]),
+  );
   const days = [...spentOn.keys()];
   const [first, last] = [days[0], days.at(-1)];
   const room = Math.min(MAX_DAYS, width - LABELS_WIDTH);

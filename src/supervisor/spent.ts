@@ -1,6 +1,6 @@
 /**
  * What one session or run spent, for those who tell it beside something else: a ledger or a table of prices that cannot be
- * read must not keep them from telling the rest.
+ * read must not keep them from telling the rest. They have looked at the session already.
  */
 import type { SessionSpentView } from '../api/usage-view.ts';
 import { spentWords, shortCount } from '../api/token-words.ts';
@@ -36,7 +36,10 @@ export async function spentByRuns(context: Context, session: Session): Promise<R
   return new Map(
     [...groupedByName(parts)].map(([runId, group]) => {
       const spending = spendingOf(group, prices);
-      const late = spending.late === 0 ? '' : `, ${shortCount(spending.late)} of that late`;
+      const late =
+        spending.late === 0
+          ? ''
+          : `, ${shortCount(spending.late)} of that after it was superseded, or was over`;
       const said = `${spentWords(spending, prices.currency)}${late}`;
       return [runId, `Run ${runId} spent ${isWhole ? '' : 'at least '}${said}.`];
     }),
@@ -48,7 +51,7 @@ async function readQuickly(context: Context, session: Session): Promise<boolean>
   // Plain commands have no conversations.
   if (session.harness === 'command') return true;
   try {
-    return (await readSessions(context, [session.id], { maxBytes: MAX_BYTES })).length === 0;
+    return (await readSessions(context, { ids: [session.id], maxBytes: MAX_BYTES })).length === 0;
   } catch {
     // Whoever asks for the usage itself is told.
     return false;

@@ -3,7 +3,6 @@ import type { Session } from '../lifecycle/session.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { ledgerFor, readLedger } from './ledger.ts';
-import { list, listOf } from './list.ts';
 
 /** What one answer reads at most, of all its sessions together. About a second. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -25,25 +24,29 @@ export async function inChunks<T>(
 
 /** Every live session, and those that ended lately. What could not be read is told, a sentence each. */
 export async function readAll(context: Context): Promise<readonly string[]> {
-  // Which conversation a run serves may only have been reported.
-  await list(context, 'live');
   return (await ledgerFor(context).round()).problems;
 }
 
-/**
- * Those of these sessions that live, or ended and were not read to the end since, and `first` whatever it is. The ended
- * runs of what was read whole are settled.
- */
+interface Reading {
+  /** Those of these that live are read, in this order: what does not get its turn this time matters less. */
+  readonly ids: readonly string[];
+  /** Those of these are read too of which something ended, and was not read to the end since. */
+  readonly ended?: readonly string[];
+  /** This one is read whatever it is. */
+  readonly first?: string;
+  readonly maxBytes?: number;
+}
+
+/** The ended runs of what was read whole are settled. What could not be read is told, a sentence each. */
 export async function readSessions(
   context: Context,
-  ids: readonly string[],
-  { first = null, maxBytes = MAX_BYTES }: { first?: string | null; maxBytes?: number } = {},
+  { ids, ended = ids, first, maxBytes = MAX_BYTES }: Reading,
 ): Promise<readonly string[]> {
-  await inChunks(ids, (some) => listOf(context, some));
-  const unsettled = await inChunks(ids, (some) => context.store.unsettledRuns(0, MAX_SETTLED, some));
+  const unsettled = (await inChunks(ended, (some) => context.store.unsettledRuns(0, MAX_SETTLED, some)))
+    .filter((each) => isHere(context, each))
+    .slice(0, MAX_SETTLED);
   const unread = new Set(unsettled.map(({ session }) => session.id));
-  const sessions = await inChunks(ids, (some) => context.store.sessionsOf(some));
-  const wanted = sessions.filter(
+  const wanted = (await sessionsOf(context, [...new Set([...ids, ...unread])])).filter(
     (each) =>
       isHere(context, each) &&
       (each.run.state !== 'ended' || unread.has(each.session.id) || each.session.id === first),
@@ -59,6 +62,12 @@ export async function readSessions(
       await context.store.settleUsage(run.id);
   }
   return problems;
+}
+
+async function sessionsOf(context: Context, ids: readonly string[]): Promise<readonly SessionWithRun[]> {
+  const found = await inChunks(ids, (some) => context.store.sessionsOf(some));
+  const byId = new Map(found.map((each) => [each.session.id, each]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 function isHere({ table }: Context, { run }: SessionWithRun): boolean {

@@ -5,6 +5,7 @@ import type { Prices } from '../lifecycle/price.ts';
 import type { UsagePart } from '../store/store.ts';
 import { readConfig } from './config.ts';
 import type { Context } from './context.ts';
+import { list, listOf } from './list.ts';
 import { resolveSession } from './resolve.ts';
 import { groupedByName, spendingOf } from './spending.ts';
 import { inChunks, readAll, readSessions } from './usage-reading.ts';
@@ -46,6 +47,8 @@ function check({ session, by, sinceMs, tree }: UsageRequest): void {
 
 async function usageOfAll(context: Context, request: UsageRequest, prices: Prices): Promise<UsageView> {
   const { by = 'session', sinceMs } = request;
+  // Which conversation a run serves may only have been reported so far.
+  await list(context, 'live');
   const problems = await readAll(context);
   const parts = await context.store.usageParts({ by, sinceMs });
   return { ...viewOf(by, parts, sinceMs, prices), session: null, children: null, tree: null, problems };
@@ -66,7 +69,10 @@ async function usageOfSession(
     )
   ).filter((each) => each.session.id !== session.id);
   const ids = [...new Set([session.id, ...below.map((each) => each.session.id)])];
-  const problems = await readSessions(context, ids, { first: session.id });
+  const live = below.filter(({ run }) => run.state !== 'ended').map((each) => each.session.id);
+  const looked = [...new Set([session.id, ...live])];
+  await inChunks(looked, (some) => listOf(context, some));
+  const problems = await readSessions(context, { ids: looked, ended: ids, first: session.id });
   const parts = await context.store.usageParts({ by, sinceMs, sessionId: session.id });
   const byRun = groupedByName(
     await inChunks(ids, (some) => context.store.usageParts({ by: 'run', sinceMs, sessionIds: some })),

@@ -13,8 +13,10 @@ import type { Session } from '../../src/lifecycle/session.ts';
 import type { UsageRecord } from '../../src/lifecycle/usage.ts';
 import { openContext } from '../../src/supervisor/context.ts';
 import type { Context } from '../../src/supervisor/context.ts';
+import { ledgerFor } from '../../src/supervisor/ledger.ts';
 import { reeveOf } from '../../src/supervisor/reeve.ts';
 import type { Reeve } from '../../src/supervisor/reeve.ts';
+import { readSessions } from '../../src/supervisor/usage-reading.ts';
 import { claudeAnswer } from '../fixtures/usage-transcripts.ts';
 import { claimOf, end, intend, start, TOKEN, won } from '../store/examples.ts';
 
@@ -360,11 +362,45 @@ describe('what nobody has read yet', () => {
   it('that was read before its end was known becomes late', async () => {
     const web = await unread('web');
     web.write(NOON_MS, NOON_MS + 2000);
-    const { ledgerFor } = await import('../../src/supervisor/ledger.ts');
     await ledgerFor(context).round();
     expect((await context.store.usageOf({ by: 'run' }))[0]?.late).toBe(0);
     await web.end();
     expect((await reeve.usage({ session: 'web' })).all).toMatchObject({ total: 200, late: 100 });
+  });
+
+  it('and is more than one answer reads is said, and read by the next; nothing is settled before', async () => {
+    const [web, api] = [await unread('web'), await unread('api')];
+    web.write(...Array.from({ length: 3_000 }, (_, index) => NOON_MS + index));
+    api.write(NOON_MS);
+    for (const each of [web, api]) await each.end();
+    const ids = [web.session.id, api.session.id];
+    const read = () => readSessions(context, { ids, maxBytes: 300_000 });
+    const unsettled = async () =>
+      (await context.store.unsettledRuns(0, 10)).map(({ run }) => run.id).toSorted();
+    expect((await read()).map((problem) => problem.split(':')[0])).toEqual(['web', 'api']);
+    expect(await unsettled()).toEqual([web.run.id, api.run.id].toSorted());
+    let turns = 1;
+    while ((await read()).length > 0) turns += 1;
+    expect(turns).toBeGreaterThan(2);
+    expect(await unsettled()).toEqual([]);
+    expect((await reeve.usage()).all.total).toBe(300_100);
+  });
+
+  it('on another host is left to that host, and what is settled is not read again', async () => {
+    const web = await unread('web');
+    web.write(NOON_MS);
+    await web.end();
+    const ids = [web.session.id];
+    await readSessions(context, { ids });
+    web.write(NOON_MS, NOON_MS + 1);
+    await readSessions(context, { ids });
+    expect((await context.store.usageOf({ by: 'session' }))[0]?.input).toBe(90);
+    await readSessions(context, { ids, first: web.session.id });
+    expect((await context.store.usageOf({ by: 'session' }))[0]?.input).toBe(180);
+    web.write(NOON_MS, NOON_MS + 1, NOON_MS + 2);
+    const elsewhere = { ...context.table, host: { ...context.table.host, host: 'elsewhere' } };
+    await readSessions({ ...context, table: elsewhere }, { ids, first: web.session.id });
+    expect((await context.store.usageOf({ by: 'session' }))[0]?.input).toBe(180);
   });
 
   it('and cannot be read is said, and the rest is told', async () => {
@@ -399,7 +435,7 @@ describe('what nobody has read yet', () => {
     const told = async () => (await reeve.why('web')).sentences.map(({ text }) => text);
     const costs = async () => (await told()).filter((text) => text.includes('tokens'));
     expect((await told()).at(-1)).toBe(
-      `Run ${web.run.id} spent 200 tokens (input 180, output 20), 100 of that late.`,
+      `Run ${web.run.id} spent 200 tokens (input 180, output 20), 100 of that after it was superseded, or was over.`,
     );
     configure('nonsense');
     expect(await costs()).toHaveLength(1);

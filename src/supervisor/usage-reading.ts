@@ -79,7 +79,6 @@ async function readOne(
   each: SessionWithRun,
   maxBytes: number,
 ): Promise<{ bytes: number; trouble: readonly string[] }> {
-  if (maxBytes <= 0) return { bytes: 0, trouble: [notWhole(each.session)] };
   try {
     const { bytes, isComplete, problems } = await readLedger(context, each, undefined, maxBytes);
     return { bytes, trouble: isComplete ? problems : [...problems, notWhole(each.session)] };

@@ -90,6 +90,8 @@ describe('the table', () => {
       22, 23, 23, 24,
     ]);
     expect(lines(renderUsage(view(sessions(32)), 80, 'most')).at(-2)).toBe('… and 12 more');
+    // No line says that one line is missing.
+    expect(renderUsage(view(sessions(21)), 80, 'most')).not.toContain('…');
     expect(renderUsage(view(sessions(10_000)), 80, 'most').length).toBeLessThan(3000);
   });
 
@@ -107,6 +109,16 @@ describe('the table', () => {
     ]);
     expect(lines(text).at(-1)).toContain('100 tokens');
     expect(renderUsage(view([row('a', 900)]), 10_000, 'most')).not.toContain('COST');
+  });
+
+  it('has the name and the total, where there is room for little more', () => {
+    const rows = [row('a-long-name', 900, { cost: 4.12, late: 3 }), row('b', 100)];
+    const text = renderUsage(view(rows), 26, 'most');
+    expect(lines(text).slice(0, 3)).toEqual([
+      'SESSION      TOTAL',
+      'a-long-name    900',
+      'b              100',
+    ]);
   });
 
   it('has what was late as a figure of its own, only when something was', () => {

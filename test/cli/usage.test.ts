@@ -117,6 +117,23 @@ describe('usage', () => {
     expect(coloured.stdout).not.toBe(stdout);
   });
 
+  it('of a conversation that was only reported so far is read too', async () => {
+    const [nativeId, other] = [randomUUID(), randomUUID()];
+    const start = async (name: string, id: string) => {
+      const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', name, '--', 'codex']);
+      await standIns.tell(run.pid, `hook SessionStart {"session_id":"${id}"}`);
+      const rollout = `rollout-2026-11-15T20-00-00-${id}.jsonl`;
+      const transcript = join(sandbox.root, '.codex', 'sessions', '2026', '11', '15', rollout);
+      mkdirSync(dirname(transcript), { recursive: true });
+      const told = { input: 1000, cached: 300, output: 77, reasoning: 7 };
+      appendFileSync(transcript, codexContext('gpt-5.5') + codexTotal(Date.now(), told, told));
+    };
+    await start('api', nativeId);
+    expect((await sandbox.json<UsageView>(['usage', 'api'])).all.total).toBe(1077);
+    await start('other', other);
+    expect((await sandbox.json<UsageView>(['usage'])).all.total).toBe(2154);
+  });
+
   it('after a run was superseded is a figure of its own, in show and why too', async () => {
     configure(
       '[prices]\nmodels = [{ model = "*", from = "2026-01-01", input = 100000, output = 0, cache_read = 0, cache_write = 0 }]\n',

@@ -149,6 +149,12 @@ describe('what tokens cost', () => {
     );
   });
 
+  it('is rounded to the nearest millionth', () => {
+    const micros = (input: number) =>
+      costs([spent({ input })], price('*', '2026-01-01', { input: 0.1 })).micros;
+    expect([micros(4), micros(5), micros(14), micros(15)]).toEqual([0, 1, 1, 2]);
+  });
+
   it('counts every token either as paid for or as unpriced, whatever the prices are', () => {
     const names = fc.constantFrom('a', 'ab', 'abc', 'a*', 'ab*', '*', 'b');
     const days = fc.constantFrom('2026-01-01', '2026-06-01', '2027-01-01');

@@ -36,6 +36,10 @@ describe('prices', () => {
     ],
     [without('model'), 'whose model is not a name, whole or with * as its last letter'],
     [GOOD.replace('"m"', '""'), 'whose model is not a name, whole or with * as its last letter'],
+    [
+      GOOD.replace('"m"', `"${'m'.repeat(201)}"`),
+      'whose model is not a name, whole or with * as its last letter',
+    ],
     [GOOD.replace('"m"', '"a*b"'), 'whose model is not a name, whole or with * as its last letter'],
     [GOOD.replace('"m"', '"**"'), 'whose model is not a name, whole or with * as its last letter'],
     [without('from'), 'whose from is not a day like 2026-01-31'],

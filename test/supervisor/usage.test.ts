@@ -293,6 +293,9 @@ describe('a tree', () => {
     expect([view.all, view.children]).toEqual([cost(1), cost(3)]);
     expect(await reeve.usage({ session: 'web' })).toMatchObject({ children: cost(3), tree: null });
     expect((await reeve.usage({ session: 'sub' })).children).toBeNull();
+    // Of a session whose own run was started by another, which is not asked for.
+    const ofReview = await reeve.usage({ session: 'review', tree: true });
+    expect(ofReview.tree?.map(({ run }) => run)).toEqual([null, review.run.id, sub.run.id]);
   });
 
   it('counts a run of the session that another run of it started once', async () => {
@@ -408,8 +411,6 @@ describe('what nobody has read yet', () => {
     mkdirSync(web.transcript);
     await web.end();
     await spend(web);
-    const other = await begin('other');
-    await spend(other);
     const view = await reeve.usage({ session: 'web' });
     expect([view.all, view.problems.length]).toEqual([times(1), 1]);
     expect(view.problems[0]).toContain(web.transcript);

@@ -19,5 +19,7 @@ export type { Check } from './supervisor/doctor.ts';
 export { ReeveError } from './api/errors.ts';
 export type { ErrorCode } from './api/errors.ts';
 export type { RunView, SessionView } from './api/session-view.ts';
+export type { SessionSpentView, SpentView, UsageView } from './api/usage-view.ts';
+export type { UsageRequest } from './supervisor/usage.ts';
 export type { Status } from './lifecycle/status.ts';
 export type { Outcome, Run } from './lifecycle/run.ts';

@@ -1,5 +1,6 @@
 /** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
 import type { ChildView, RunView, SessionView } from './session-view.ts';
+import type { SessionSpentView } from './usage-view.ts';
 
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
 export interface SessionRow extends SessionView {
@@ -21,6 +22,8 @@ export interface OverviewView {
 
 /** Everything about one session. */
 export interface SessionDetailView extends SessionRow {
+  /** What it has spent in all, and what that cost; null when nothing is known. */
+  readonly spent: SessionSpentView | null;
   /** What its runs started, and what those started in turn, the earliest first. */
   readonly children: readonly ChildView[];
   /** Every run of it, the latest last. */

@@ -19,6 +19,8 @@ import type {
 } from './http-views.ts';
 import { CHILD_POLICIES } from '../lifecycle/child.ts';
 import type { ChildView, RunView } from './session-view.ts';
+import { USAGE_BY } from './usage-view.ts';
+import type { SessionSpentView, SpentView, UsageView } from './usage-view.ts';
 
 const time = () => z.iso.datetime().openapi({ example: '2026-11-15T20:52:11.000Z' });
 const nullable = <T extends z.ZodType>(schema: T) => schema.nullable();
@@ -132,8 +134,57 @@ export const overviewSchema = z
   })
   .strict()
   .openapi('Overview') satisfies z.ZodType<OverviewView>;
+const spending = {
+  input: z.int().openapi({ description: 'What was read afresh, neither from a cache nor into one.' }),
+  output: z.int().openapi({ description: 'All that was written, reasoning included.' }),
+  cacheRead: z.int(),
+  cacheWrite: z.int(),
+  reasoning: z.int().openapi({ description: 'The part of the output that nobody saw.' }),
+  total: z.int(),
+  late: z.int().openapi({ description: 'Of the total, after its run had been superseded, or was over.' }),
+  cost: nullable(z.number()).openapi({
+    description: 'Of what has a price in the configuration; null when nothing has one.',
+  }),
+  unpricedTokens: z.int().openapi({ description: 'How many tokens have no price.' }),
+};
+const spentSchema = z.object(spending).strict().openapi('Spent') satisfies z.ZodType<SpentView>;
+const sessionSpentSchema = z
+  .object({ ...spending, currency: z.string() })
+  .strict() satisfies z.ZodType<SessionSpentView>;
+export const usageSchema = z
+  .object({
+    by: z.enum(USAGE_BY),
+    session: nullable(z.string()),
+    since: nullable(time()),
+    currency: z.string(),
+    rows: z
+      .array(z.object({ name: z.string(), session: nullable(z.string()), ...spending }).strict())
+      .openapi({ description: 'The largest first; days, which are days in UTC, in their order.' }),
+    all: spentSchema,
+    // Not by its name: in the document, a name stands for what may be null everywhere or nowhere.
+    children: nullable(z.object(spending).strict()).openapi({
+      description: 'What those spent that were started by runs of the session; null when there are none.',
+    }),
+    tree: nullable(
+      z.array(
+        z
+          .object({
+            depth: z.int().min(0),
+            session: z.string(),
+            run: nullable(z.string()),
+            own: spentSchema,
+            inclusive: spentSchema,
+          })
+          .strict(),
+      ),
+    ).openapi({ description: 'In its order: each row is below the last one above it that is less deep.' }),
+    problems: z.array(z.string()).openapi({ description: 'What could not be read, a sentence each.' }),
+  })
+  .strict()
+  .openapi('Usage') satisfies z.ZodType<UsageView>;
+
 export const detailSchema = z
-  .object({ ...session, ...looks, ...detailed })
+  .object({ ...session, ...looks, ...detailed, spent: nullable(sessionSpentSchema) })
   .strict()
   .openapi('SessionDetail') satisfies z.ZodType<SessionDetailView>;
 /** What became of an act on a session, the same value that the CLI's verb prints. */

@@ -180,6 +180,26 @@ export const VERBS: readonly Verb[] = [
     execute: async ({ words: [session = ''], flags }) => (await look()).why(session, flags),
   },
   {
+    name: 'usage',
+    group: 'Looking',
+    says: 'what was spent, by session, run, model, day or harness, and what it cost',
+    arguments: [{ ...SESSION, optional: true }],
+    flags: [
+      {
+        name: 'by',
+        value: 'WHAT',
+        choices: ['run', 'session', 'model', 'day', 'harness'],
+        says: 'run, session, model, day or harness (default: session; of one session, run)',
+      },
+      { name: 'since', value: 'WHEN', says: 'how long ago (24h, 7d), a day (2026-11-01), or a time' },
+      { name: 'tree', says: 'of one session: also what its runs started', excludes: 'by' },
+      { name: 'all', short: 'a', says: 'every row' },
+      JSON_FLAG,
+    ],
+    execute: async ({ words: [session], flags }) =>
+      (await import('./commands/usage.ts')).usage(session, flags),
+  },
+  {
     name: 'logs',
     group: 'Looking',
     says: 'what a detached run wrote',

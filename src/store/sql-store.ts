@@ -123,9 +123,10 @@ function usageMethods(driver: SqlDriver) {
     },
     usagePositions: async (sessionId) => (await queries()).usagePositions(driver, sessionId),
     usageOf: async (query) => (await queries()).usageOf(driver, query),
+    usageParts: async (query) => (await queries()).usageParts(driver, query),
     usageTotals: async (sessionIds) => (await queries()).usageTotals(driver, sessionIds),
     usageOfRuns: async (runs) => (await queries()).usageOfRuns(driver, runs),
-    unsettledRuns: async (sinceMs, limit) => (await queries()).unsettledRuns(driver, sinceMs, limit),
+    unsettledRuns: async (...range) => (await queries()).unsettledRuns(driver, ...range),
     settleUsage: async (runId) => {
       const { settleUsage } = await sums();
       return inTransaction(driver, (sql) => settleUsage(sql, runId));

@@ -3,6 +3,7 @@ import type { ChildTerms } from '../lifecycle/child.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import type { SpentOnDay } from '../lifecycle/price.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import type { EventRange } from './log.ts';
@@ -111,7 +112,10 @@ export type RecordedUsage =
 export interface UsageQuery {
   readonly by: 'run' | 'session' | 'model' | 'day' | 'harness';
   readonly sessionId?: string | undefined;
+  /** Any of these. */
+  readonly sessionIds?: readonly string[] | undefined;
   readonly runId?: string | undefined;
+  /** A day begins at midnight in UTC; since then, the sums of days are enough. */
   readonly sinceMs?: number | undefined;
 }
 
@@ -120,6 +124,12 @@ export interface UsageSum extends Tokens {
   readonly name: string;
   /** How much of the total was spent by runs that were over, or had been superseded. */
   readonly late: number;
+}
+
+/** The same divided by model and day, which is what a price depends on. */
+export interface UsagePart extends UsageSum, SpentOnDay {
+  /** The name of its session; null where a name stands for several. */
+  readonly session: string | null;
 }
 
 export interface Store {
@@ -179,14 +189,22 @@ export interface Store {
   usagePositions(sessionId: string): Promise<readonly (UsageFile & { position: UsagePosition })[]>;
   /** Sums, by name. */
   usageOf(query: UsageQuery): Promise<readonly UsageSum[]>;
+  usageParts(query: UsageQuery): Promise<readonly UsagePart[]>;
   /** Of those of these sessions of which anything is known. */
   usageTotals(sessionIds: readonly string[]): Promise<ReadonlyMap<string, Tokens>>;
   /** The same of runs. */
   usageOfRuns(
     runs: readonly { readonly id: string; readonly sessionId: string }[],
   ): Promise<ReadonlyMap<string, Tokens>>;
-  /** Ended runs of harnesses that ended since, and whose usage was not read to the end after that; the earliest first. */
-  unsettledRuns(sinceMs: number, limit: number): Promise<readonly SessionWithRun[]>;
+  /**
+   * Ended runs of harnesses that ended since, and whose usage was not read to the end after that; the earliest first.
+   * Of these sessions, or of all.
+   */
+  unsettledRuns(
+    sinceMs: number,
+    limit: number,
+    sessionIds?: readonly string[],
+  ): Promise<readonly SessionWithRun[]>;
   /** Says that it was, and marks as late what was on record before its end was known. */
   settleUsage(runId: string): Promise<void>;
   /** Calls soon after anything was written by anybody, perhaps also when nothing was; until the answer is called. */

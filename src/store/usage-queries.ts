@@ -2,8 +2,8 @@
 import type { Tokens, UsagePosition } from '../lifecycle/usage.ts';
 import { SELECT_RUN_WITH_SESSION, sessionWithRunOf } from './rows.ts';
 import { slotsFor } from './sql.ts';
-import type { SqlDriver } from './sql.ts';
-import type { SessionWithRun, UsageFile, UsageQuery, UsageSum } from './store.ts';
+import type { Row, SqlDriver } from './sql.ts';
+import type { SessionWithRun, UsageFile, UsagePart, UsageQuery, UsageSum } from './store.ts';
 import { COLUMNS, positionOf, sumOf, tokensOf } from './usage-rows.ts';
 
 export function conversationsOf(driver: SqlDriver, sessionId: string) {
@@ -42,33 +42,73 @@ const NAME_OF: Readonly<Record<UsageQuery['by'], string>> = {
   harness: 's.harness',
 };
 
-/** Since a moment every answer counts by its own time; otherwise the sums are enough. */
-export function usageOf(driver: SqlDriver, query: UsageQuery): Promise<readonly UsageSum[]> {
-  const { by, sessionId, runId, sinceMs } = query;
-  const conditions: [text: string, value: string | number][] = [
-    ...(sessionId === undefined ? [] : [['u.session_id = ?', sessionId] as [string, string]]),
-    ...(runId === undefined
-      ? []
-      : [
-          ['u.run_id = ?', runId] as [string, string],
-          // The sums are in the order of sessions.
-          ['u.session_id = (select session_id from runs where id = ?)', runId] as [string, string],
-        ]),
-    ...(sinceMs === undefined ? [] : [['u.at >= ?', sinceMs] as [string, number]]),
-  ];
-  const table = sinceMs === undefined ? 'usage_sums' : 'usage';
-  const where = conditions.length === 0 ? '' : `where ${conditions.map(([text]) => text).join(' and ')}`;
+export async function usageOf(driver: SqlDriver, query: UsageQuery): Promise<readonly UsageSum[]> {
+  return (await sumsOf(driver, query, [])).map(sumFrom);
+}
+
+export async function usageParts(driver: SqlDriver, query: UsageQuery): Promise<readonly UsagePart[]> {
+  const isOfOne = query.by === 'run' || query.by === 'session';
+  const rows = await sumsOf(driver, query, ['u.model', 'u.day', ...(isOfOne ? ['s.name as session'] : [])]);
+  return rows.map((row) => ({
+    ...sumFrom(row),
+    session: isOfOne ? String(row['session']) : null,
+    model: String(row['model']),
+    day: String(row['day']),
+  }));
+}
+
+function sumFrom(row: Row): UsageSum {
+  return { name: String(row['name']), ...tokensOf(row), late: Number(row['late']) };
+}
+
+async function sumsOf(
+  driver: SqlDriver,
+  query: UsageQuery,
+  besides: readonly string[],
+): Promise<readonly Row[]> {
+  const { table, where, values } = rangeOf(query);
   const sums = COLUMNS.map((column) => `${sumOf(`u.${column}`)} as ${column}`).join(', ');
   const late = sumOf('u.late * (u.input + u.output + u.cache_read + u.cache_write)');
-  return driver.read(async (sql) =>
-    (
-      await sql.all(
-        `select ${NAME_OF[by]} as name, ${sums}, ${late} as late from ${table} u
-         join sessions s on s.id = u.session_id ${where} group by ${NAME_OF[by]} order by ${NAME_OF[by]}`,
-        conditions.map(([, value]) => value),
-      )
-    ).map((row) => ({ name: String(row['name']), ...tokensOf(row), late: Number(row['late']) })),
+  const name = NAME_OF[query.by];
+  const keys = [name, ...besides.map((each) => each.replace(/ as .*/, ''))].join(', ');
+  return driver.read((sql) =>
+    sql.all(
+      `select ${[`${name} as name`, ...besides, sums].join(', ')}, ${late} as late from ${table} u
+       join sessions s on s.id = u.session_id ${where} group by ${keys} order by ${keys}`,
+      values,
+    ),
   );
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Since a moment within a day every answer counts by its own time; otherwise the sums are enough. */
+function rangeOf({ sessionId, sessionIds, runId, sinceMs }: UsageQuery) {
+  const conditions: { text: string; values: readonly (string | number)[] }[] = [];
+  const add = (text: string, ...values: readonly (string | number)[]) => conditions.push({ text, values });
+  if (sessionId !== undefined) add('u.session_id = ?', sessionId);
+  if (sessionIds !== undefined) {
+    const { places, values } = slotsFor(sessionIds);
+    add(`u.session_id in (${places})`, ...values);
+  }
+  // The sums are in the order of sessions.
+  if (runId !== undefined)
+    add('u.run_id = ? and u.session_id = (select session_id from runs where id = ?)', runId, runId);
+  const isWholeDays = sinceMs === undefined || sinceMs % DAY_MS === 0;
+  if (sinceMs !== undefined) {
+    // Days of the year 10000 and later, which a transcript may say, begin with a plus sign.
+    if (isWholeDays) add(`(u.day >= ? or substr(u.day, 1, 1) = '+')`, dayFrom(sinceMs));
+    else add('u.at >= ?', sinceMs);
+  }
+  return {
+    table: isWholeDays ? 'usage_sums' : 'usage',
+    where: conditions.length === 0 ? '' : `where ${conditions.map(({ text }) => text).join(' and ')}`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+function dayFrom(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 export function usageTotals(
@@ -111,13 +151,16 @@ export function unsettledRuns(
   driver: SqlDriver,
   sinceMs: number,
   limit: number,
+  sessionIds?: readonly string[],
 ): Promise<readonly SessionWithRun[]> {
+  const { places, values } = slotsFor(sessionIds ?? []);
+  const ofThese = sessionIds === undefined ? '' : ` and r.session_id in (${places})`;
   return driver.read(async (sql) =>
     (
       await sql.all(
         `${SELECT_RUN_WITH_SESSION} where r.state = 'ended' and r.settled_at is null and r.ended_at >= ?
-         and s.harness <> 'command' order by r.ended_at limit ?`,
-        [sinceMs, limit],
+         and s.harness <> 'command'${ofThese} order by r.ended_at limit ?`,
+        [sinceMs, ...(sessionIds === undefined ? [] : values), limit],
       )
     ).map(sessionWithRunOf),
   );

@@ -5,6 +5,7 @@
 import { NOTABLE_STATUSES } from '../lifecycle/notification.ts';
 import { argv, mapOfTexts, subsetOf, text, trueOrFalse, wholeNumber } from './config-kinds.ts';
 import type { Kind } from './config-kinds.ts';
+import { currencyCode, prices } from './config-prices.ts';
 
 export interface ConfigKey<T> {
   readonly kind: Kind<T>;
@@ -54,6 +55,18 @@ export const CONFIG_KEYS = {
       kind: wholeNumber(1, 60),
       default: 10,
       says: 'how long one attempt to deliver may take',
+    },
+  },
+  prices: {
+    currency: {
+      kind: currencyCode,
+      default: 'USD',
+      says: 'what the prices are in',
+    },
+    models: {
+      kind: prices,
+      default: [],
+      says: 'what tokens cost; without a price, only tokens are told',
     },
   },
 } as const satisfies Record<string, Record<string, ConfigKey<unknown>>>;

@@ -85,7 +85,7 @@ export function named(value: unknown): string {
   return value instanceof Date ? 'a date' : 'this table';
 }
 
-function kindOf<T>(
+export function kindOf<T>(
   wants: string,
   read: (value: unknown) => T | undefined,
   explain: (value: unknown) => string | null = () => null,

@@ -8,6 +8,7 @@ import type { Context } from './context.ts';
 import { list, listOf, show } from './list.ts';
 import type { Range } from './list.ts';
 import { resolveCurrent } from './resolve.ts';
+import { spentOnRecord } from './spent.ts';
 import { treeOf } from './tree-of.ts';
 
 export type OverviewRequest = { readonly range: Range } | { readonly ids: readonly string[] };
@@ -23,7 +24,9 @@ export async function detail(context: Context, reference: string): Promise<Sessi
   const shown = await show(context, reference);
   const [row] = await withLooks(context, [shown]);
   const { branch = null, memoryBytes = null, tokens = null } = row ?? {};
-  return { branch, memoryBytes, tokens, ...shown };
+  // The daemon keeps the ledger; whoever looks need not read it first.
+  const spent = await spentOnRecord(context, shown.id);
+  return { branch, memoryBytes, tokens, spent, ...shown };
 }
 
 /** What would end with the session's run, now. */

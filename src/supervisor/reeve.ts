@@ -15,7 +15,9 @@ import type { RetireResult } from './retire.ts';
 import type { attachCommand, screen } from './pane.ts';
 import type { scan } from './scan.ts';
 import type { send } from './send.ts';
+import type { spent } from './spent.ts';
 import type { assumeGone, stop } from './stop.ts';
+import type { usage } from './usage.ts';
 import type { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 
@@ -37,6 +39,10 @@ export interface Reeve {
   readonly list: Bound<typeof list>;
   readonly show: Bound<typeof show>;
   readonly why: Bound<typeof why>;
+  /** What was spent, after reading what transcripts have to add. */
+  readonly usage: Bound<typeof usage>;
+  /** The same of one session in all, as far as it is quick; null when nothing is known. */
+  readonly spent: Bound<typeof spent>;
   readonly logs: Bound<typeof logs>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
@@ -68,6 +74,8 @@ export function reeveOf(context: Context): Reeve {
     list: async (range) => (await looking()).list(context, range),
     show: async (reference) => (await looking()).show(context, reference),
     why: async (reference) => (await import('./why.ts')).why(context, reference),
+    usage: async (request) => (await import('./usage.ts')).usage(context, request),
+    spent: async (reference) => (await import('./spent.ts')).spent(context, reference),
     async *logs(reference, request) {
       yield* (await import('./logs.ts')).logs(context, reference, request);
     },

@@ -2,6 +2,8 @@ import { tellStory } from '../lifecycle/story.ts';
 import type { Sentence } from '../lifecycle/story.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { ChildView } from '../api/session-view.ts';
+import type { StoredEvent } from '../store/store.ts';
+import { shortCount } from '../api/token-words.ts';
 import { childrenOf } from './child-views.ts';
 import type { Context } from './context.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -20,20 +22,24 @@ export async function why(context: Context, reference: string): Promise<Story> {
   await takeLateReports(context);
   const { because } = await reconcileRun(context, await takeReports(context, run));
   const events = await context.store.eventsOf(session.id);
+  const told = withCosts(events, await costsOf(context, session));
   const runs = await context.store.runsOf(session.id);
   const children = await childrenOf(
     context,
     runs.map(({ id }) => id),
   );
-  const sentences = [...tellStory(events), ...children.flatMap(tellChild)].toSorted(
-    (one, other) => one.atMs - other.atMs,
-  );
-  return { session, sentences, doubt: because };
+  return { session, sentences: withChildren(told, children.flatMap(tellChild)), doubt: because };
+}
+
+/** The session's own story keeps its order, whatever time a harness said that something happened. */
+function withChildren(told: readonly Sentence[], ofChildren: readonly Sentence[]): readonly Sentence[] {
+  if (ofChildren.length === 0) return told;
+  return [...told, ...ofChildren].toSorted((one, other) => one.atMs - other.atMs);
 }
 
 /** A child's own story is its session's; here it is when it came, how it went, and what it cost. */
 function tellChild({ session, parent, tokens, run }: ChildView): Sentence[] {
-  const cost = tokens === null ? '' : `, having spent ${tokens} tokens`;
+  const cost = tokens === null ? '' : `, having spent ${shortCount(tokens)} tokens`;
   const began = {
     atMs: Date.parse(run.startedAt),
     runId: parent,
@@ -42,4 +48,25 @@ function tellChild({ session, parent, tokens, run }: ChildView): Sentence[] {
   if (run.endedAt === null) return [began];
   const text = `Its child ${session} (run ${run.id}) ended as ${run.outcome}${cost}: ${run.reason}.`;
   return [began, { atMs: Date.parse(run.endedAt), runId: parent, text }];
+}
+
+/** The story is told whatever is the matter with the ledger. */
+async function costsOf(context: Context, session: Session): Promise<ReadonlyMap<string, string>> {
+  const { spentByRuns } = await import('./spent.ts');
+  try {
+    return await spentByRuns(context, session);
+  } catch {
+    return new Map();
+  }
+}
+
+/** What a run cost, behind the sentence of its end. */
+function withCosts(events: readonly StoredEvent[], costs: ReadonlyMap<string, string>): readonly Sentence[] {
+  const told = tellStory(events);
+  return events.flatMap(({ kind, runId }, index) => {
+    const sentence = told[index];
+    const cost = kind === 'run.ended' ? costs.get(runId ?? '') : undefined;
+    if (sentence === undefined) return [];
+    return cost === undefined ? [sentence] : [sentence, { ...sentence, text: cost }];
+  });
 }

@@ -166,6 +166,11 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => get('/v1/sessions/none/why'),
     code: 'not_found',
   },
+  usage: {
+    good: () => get('/v1/usage?session=epochs&tree=true&since=7d'),
+    bad: () => get('/v1/usage?since=yesterday'),
+    code: 'usage',
+  },
   tree: {
     good: () => get('/v1/sessions/live/tree'),
     bad: () => get('/v1/sessions/none/tree'),
@@ -348,6 +353,9 @@ describe('the same mistake has the same code as on the command line', () => {
       () => post('/v1/adopt', { pid: 2 ** 30 }),
       () => ['adopt', String(2 ** 30)],
     ],
+    ['not_found', 'usage of none', () => get('/v1/usage?session=none'), () => ['usage', 'none']],
+    ['usage', 'a tree of all', () => get('/v1/usage?tree=true'), () => ['usage', '--tree']],
+    ['usage', 'usage by none', () => get('/v1/usage?by=colour'), () => ['usage', '--by', 'colour']],
     ['ambiguous', 'an id that fits several', () => get('/v1/sessions/s-'), () => ['show', 's-']],
     [
       'live_owner',

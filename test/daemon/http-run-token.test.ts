@@ -39,7 +39,23 @@ describe('a run’s token', () => {
     expect(await both('GET', `/v1/sessions/%6fwn${path}`)).toBe('200 ok');
   });
 
+  it('shows what its own session spent, and of no other', async () => {
+    expect(await both('GET', '/v1/usage?session=own')).toBe('200 ok');
+    expect(await both('GET', `/v1/usage?tree=true&session=${own.run.id}`)).toBe('200 ok');
+    // Whatever is asked for twice is refused, whichever of the two it is.
+    expect(await both('GET', '/v1/usage?session=own&session=other')).toBe('400 usage');
+    expect(await both('GET', '/v1/usage?session=own&sessions=other')).toBe('400 usage');
+  });
+
   it.each([
+    '/v1/usage',
+    '/v1/usage?by=session',
+    '/v1/usage?session=other',
+    '/v1/usage?session=other&session=own',
+    '/v1/usage?session=none',
+    '/v1/usage?session=s-',
+    '/v1/usage?session=%256fwn',
+    '/v1/usage/?session=own',
     '/v1/sessions/other',
     '/v1/sessions/other/logs',
     '/v1/sessions/other/logs?follow=true',

@@ -241,6 +241,12 @@ function describeSpending(): void {
     ]);
     expect(await unsettled(NOON_MS + 2000)).toStrictEqual([['alpha', second.run.id]]);
     expect(await unsettled(NOON_MS, 1)).toHaveLength(1);
+    const beta = await running('beta', NOON_MS);
+    await one.step(beta.run.id, end({ endedAtMs: NOON_MS }));
+    const ofBeta = await two.unsettledRuns(0, 10, [beta.session.id, 'nobody']);
+    expect(ofBeta.map(({ run }) => run.id)).toStrictEqual([beta.run.id]);
+    expect(await two.unsettledRuns(0, 10, [])).toStrictEqual([]);
+    await one.settleUsage(beta.run.id);
     await one.settleUsage(first.run.id);
     await one.settleUsage(live.run.id);
     expect(await unsettled()).toStrictEqual([['alpha', second.run.id]]);
@@ -275,6 +281,65 @@ function describeAsking(): void {
       [alpha.run.id]: 200,
     });
     expect(await names({ by: 'day', sinceMs: NOON_MS + 2 * DAY_MS })).toStrictEqual({});
+  });
+
+  test('divides by model and day, and says whose it is where a name is one session’s', async () => {
+    const alpha = await running('alpha', NOON_MS);
+    const beta = await running('beta', NOON_MS, 'codex');
+    await one.step(beta.run.id, end({ endedAtMs: NOON_MS + 1 }));
+    const records = [
+      answer('m1', { atMs: NOON_MS }),
+      answer('m2', { atMs: NOON_MS + 1 }),
+      answer('m3', { atMs: NOON_MS + DAY_MS }),
+      answer('m4', { atMs: NOON_MS + DAY_MS, model: 'haiku' }),
+    ];
+    await one.recordUsage(batchOf(alpha.session.id, { records }));
+    await one.recordUsage(batchOf(beta.session.id, { records: records.slice(0, 3) }));
+    const twice = { input: 200, output: 20, cacheRead: 2000, cacheWrite: 10, reasoning: 6 };
+    const [today, tomorrow] = [
+      { model: 'opus', day: '2023-11-14' },
+      { model: 'opus', day: '2023-11-15' },
+    ];
+    const sorted = async (query: Parameters<Store['usageParts']>[0]) =>
+      (await two.usageParts(query)).toSorted((a, b) =>
+        `${a.session} ${a.day} ${a.model}`.localeCompare(`${b.session} ${b.day} ${b.model}`),
+      );
+    const ofAlpha = { name: alpha.run.id, session: 'alpha', late: 0 };
+    const ofBeta = { name: beta.run.id, session: 'beta' };
+    expect(await sorted({ by: 'run' })).toStrictEqual([
+      { ...ofAlpha, ...today, ...twice },
+      { ...ofAlpha, model: 'haiku', day: '2023-11-15', ...ONE },
+      { ...ofAlpha, ...tomorrow, ...ONE },
+      { ...ofBeta, ...today, ...twice, late: 0 },
+      { ...ofBeta, ...tomorrow, ...ONE, late: 1115 },
+    ]);
+    const all = { name: 'opus', session: null };
+    expect(await sorted({ by: 'model', sessionIds: [beta.session.id, 'nobody'] })).toStrictEqual([
+      { ...all, ...today, ...twice, late: 0 },
+      { ...all, ...tomorrow, ...ONE, late: 1115 },
+    ]);
+    expect(await sorted({ by: 'session', sessionIds: [] })).toStrictEqual([]);
+    expect(
+      (await sorted({ by: 'session', sessionId: beta.session.id })).map(({ name }) => name),
+    ).toStrictEqual([beta.session.id, beta.session.id]);
+  });
+
+  test('since midnight, the sums say the same as every answer; the days that no calendar has too', async () => {
+    const { session } = await running('alpha', 0);
+    const midnight = NOON_MS + DAY_MS / 2;
+    const moments = [midnight - 1, midnight, midnight + 1, midnight + DAY_MS, 9e15];
+    const records = moments.map((atMs) => answer(`m${atMs}`, { atMs }));
+    await one.recordUsage(batchOf(session.id, { records }));
+    const inputs = async (sinceMs: number) =>
+      (await two.usageOf({ by: 'session', sinceMs })).map(({ input }) => input);
+    expect(await inputs(midnight)).toStrictEqual([400]);
+    expect(await inputs(midnight - 1)).toStrictEqual([500]);
+    expect(await inputs(midnight + 1)).toStrictEqual([300]);
+    expect(await inputs(midnight + DAY_MS)).toStrictEqual([200]);
+    // Only the sums are asked, so that it costs as much as without a beginning.
+    await database.sql('delete from usage');
+    expect(await inputs(midnight)).toStrictEqual([400]);
+    expect(await inputs(midnight + 1)).toStrictEqual([]);
   });
 
   test('totals are of the sessions of which anything is known', async () => {

@@ -2,6 +2,7 @@
 import { bold, dim, green, red, yellow } from '../render/style.ts';
 import { ReeveError } from '../../api/errors.ts';
 import type { RunView } from '../../api/session-view.ts';
+import type { SessionSpentView } from '../../api/usage-view.ts';
 import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
 import { homeFrom } from '../../supervisor/home.ts';
@@ -16,6 +17,7 @@ import type { OutputOptions } from '../output.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
 import { age, clock } from '../../api/time-words.ts';
 import { renderChildren } from '../render/children.ts';
+import { shortCount, spentWords } from '../../api/token-words.ts';
 import { wrapped } from '../render/wrap.ts';
 
 export async function ls(options: OutputOptions & { all?: boolean; live?: boolean }): Promise<number> {
@@ -34,12 +36,13 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
 export async function show(reference: string, options: OutputOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const detail = await reeve.show(reference);
-    print(options, detail, renderDetail(detail, Date.now()));
+    const spent = await reeve.spent(detail.id);
+    print(options, { ...detail, spent }, renderDetail(detail, spent, Date.now()));
     return 0;
   });
 }
 
-function renderDetail(detail: SessionDetail, nowMs: number): string {
+function renderDetail(detail: SessionDetail, spent: SessionSpentView | null, nowMs: number): string {
   const { run } = detail;
   const rows: [string, string][] = [
     ['session', `${bold(detail.name)} ${dim(detail.id)}`],
@@ -53,6 +56,7 @@ function renderDetail(detail: SessionDetail, nowMs: number): string {
   if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
   if (run.parent !== null) rows.push(['child of', `run ${run.parent}`]);
   if (run.reason !== null) rows.push(['reason', run.reason]);
+  if (spent !== null) rows.push(...spentRows(spent));
   if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
   const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);
   const earlier = detail.runs
@@ -63,6 +67,13 @@ function renderDetail(detail: SessionDetail, nowMs: number): string {
       ? []
       : [dim('children'), renderChildren(detail.children, nowMs, outputWidth())];
   return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier]), ...children].join('\n');
+}
+
+function spentRows(spent: SessionSpentView): [string, string][] {
+  const rows: [string, string][] = [['spent', spentWords(spent, spent.currency)]];
+  if (spent.late > 0)
+    rows.push(['', yellow(`of that ${shortCount(spent.late)} after it was superseded, or was over`)]);
+  return rows;
 }
 
 function sinceOf({ run, activity }: SessionDetail, nowMs: number): string {

@@ -1,6 +1,7 @@
 /** Runs that were started by runs, as a tree: each below the one that started it. */
 import type { ChildView } from '../../api/session-view.ts';
 import { MARKS } from '../../api/status-words.ts';
+import { shortCount } from '../../api/token-words.ts';
 import { age } from '../../api/time-words.ts';
 import { STATUS_OF_OUTCOME } from '../../lifecycle/status.ts';
 import type { Status } from '../../lifecycle/status.ts';
@@ -51,15 +52,13 @@ function lineOf(branch: string, child: ChildView, named: number, nowMs: number):
     span(padded(plainText(child.session), named - displayWidth(branch)), bold),
     span(`  ${MARKS[status]} ${padded(run.outcome ?? status, 11)}`, COLOURS[status]),
     span(padded(`  ${since}`, 6)),
-    span(padded(`  ${child.tokens === null ? '-' : COUNT.format(child.tokens)}`, 8)),
+    span(padded(`  ${child.tokens === null ? '-' : shortCount(child.tokens)}`, 8)),
     span(`  ${padded(child.onParentEnd, 6)}`, dim),
     ...(child.waitsUntil === null ? [] : [span(`  waits for a successor until ${child.waitsUntil}`, yellow)]),
     ...(about === '' ? [] : [span(`  ${about}`)]),
     span(`  ${child.argv.join(' ')}`, dim),
   ];
 }
-
-const COUNT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
 function statusOf({ run }: ChildView): Status {
   if (run.outcome !== null) return STATUS_OF_OUTCOME[run.outcome];

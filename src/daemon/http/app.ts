@@ -67,7 +67,7 @@ export function createApp(parts: Parts): App {
         hint: 'Open the page with `reeve open`; a program sends the token of daemon/token as bearer.',
       });
     }
-    if (caller.is === 'run') await requireOwn(parts, caller, request.req.method, request.req.path);
+    if (caller.is === 'run') await requireOwn(parts, caller, request.req);
     request.set('caller', caller);
     await next();
   });
@@ -98,30 +98,48 @@ function callerOf(request: Headers, via: Environment['Bindings']['via'], parts: 
 /** What a run may ask with its own token: about its own session, and as itself. */
 const OWN_LOOKS = /^\/v1\/sessions\/([^/]+)(?:\/(?:runs|why|events|logs))?$/;
 
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  query(name: string): string | undefined;
+}
+
 async function requireOwn(
   { context }: Parts,
   caller: Extract<Caller, { is: 'run' }>,
-  method: string,
-  path: string,
+  request: Asked,
 ): Promise<void> {
-  if (method === 'POST' && path === '/v1/heartbeat') return;
+  if (request.method === 'POST' && request.path === '/v1/heartbeat') return;
   const forbidden = new ReeveError('forbidden', 'With a run’s token only that run can be spoken for.', {
     hint: 'It may send its heartbeat, and look at its own session.',
   });
   const held = await context.store.heldBy(caller.run, caller.token);
   if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');
-  const asked = method === 'GET' ? OWN_LOOKS.exec(path)?.[1] : undefined;
+  const asked = request.method === 'GET' ? sessionAsked(request) : undefined;
   if (asked === undefined) throw forbidden;
   if ((await sessionIdOf(context, asked)) !== held.sessionId) throw forbidden;
 }
 
-/** Null for what is none, or several: which others there are is not for a run to know. */
-async function sessionIdOf(context: Parts['context'], encoded: string): Promise<string | null> {
+/** Undefined for what is about no session, or about all. */
+function sessionAsked(request: Asked): string | undefined {
+  // Of several, whatever answers this refuses them all.
+  if (request.path === '/v1/usage') return request.query('session');
+  const encoded = OWN_LOOKS.exec(request.path)?.[1];
   try {
-    return (await resolveSession(context, decodeURIComponent(encoded))).session.id;
+    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** Null for what is none, or several: which others there are is not for a run to know. */
+async function sessionIdOf(context: Parts['context'], reference: string): Promise<string | null> {
+  try {
+    return (await resolveSession(context, reference)).session.id;
   } catch (error) {
     const isNone = error instanceof ReeveError && (error.code === 'not_found' || error.code === 'ambiguous');
-    if (isNone || error instanceof URIError) return null;
+    if (isNone) return null;
     throw error;
   }
 }

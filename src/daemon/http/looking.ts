@@ -8,11 +8,14 @@ import {
   runSchema,
   screenSchema,
   treeSchema,
+  usageSchema,
   whySchema,
 } from '../../api/schemas.ts';
+import { sinceFrom } from '../../api/since-words.ts';
+import { USAGE_BY } from '../../api/usage-view.ts';
 import { events } from '../../supervisor/events.ts';
 import { logTail } from '../../supervisor/log-tail.ts';
-import { detail, overview, tree } from '../../supervisor/overview.ts';
+import { detail, overview, tree as processTree } from '../../supervisor/overview.ts';
 import { picture } from '../../supervisor/pane.ts';
 import { viewStory } from '../../supervisor/view.ts';
 import { addOperation } from './operation.ts';
@@ -37,6 +40,7 @@ const wholeNumber = (most: number) => z.coerce.number().int().min(0).max(most);
 export function addLooking(app: App, parts: Parts): void {
   addList(app, parts);
   addOne(app, parts);
+  addUsage(app, parts);
   addEvents(app, parts);
   addOutput(app, parts);
 }
@@ -115,7 +119,43 @@ function addOne(app: App, { context, reeve }: Parts): void {
     says: 'The processes that would end with its run.',
     params: SESSION,
     answer: treeSchema,
-    does: ({ params }) => tree(context, params.session),
+    does: ({ params }) => processTree(context, params.session),
+  });
+}
+
+function addUsage(app: App, { reeve }: Parts): void {
+  addOperation(app, {
+    method: 'get',
+    path: '/v1/usage',
+    name: 'usage',
+    group: 'Looking',
+    says: 'What was spent, by run, session, model, day or harness, and what it cost where prices are known.',
+    query: z
+      .object({
+        session: SESSION.shape.session.optional().openapi({ description: 'Only this one.' }),
+        by: z
+          .enum(USAGE_BY)
+          .optional()
+          .openapi({ description: 'By session, or of one session by run, unless it is said.' }),
+        since: z
+          .string()
+          .max(40)
+          .optional()
+          .openapi({ description: '`24h`, `7d`, a day (UTC), or a time.', example: '2026-11-01' }),
+        tree: z
+          .enum(['true', 'false'])
+          .default('false')
+          .openapi({ description: 'Of one session: also what its runs started, and what those started.' }),
+      })
+      .strict(),
+    answer: usageSchema,
+    forRuns: 'its own session',
+    does: ({ query: { since, tree, ...query } }) =>
+      reeve.usage({
+        ...query,
+        sinceMs: since === undefined ? undefined : sinceFrom(since, Date.now()),
+        tree: tree === 'true',
+      }),
   });
 }
 

@@ -45,7 +45,9 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'run.doubted':
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
-      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.`;
+      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.${'kept' in data ? ` It is kept aside as ${say('kept')}.` : ''}`;
+    case 'submission.accepted':
+      return `It submitted ${say('submission')} (${say('bytes')} bytes), which was accepted.`;
     case 'harness.session.began':
     case 'harness.session.identified':
       return `It serves conversation ${say('nativeId')} (${say('evidence')}).`;

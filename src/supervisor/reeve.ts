@@ -1,4 +1,5 @@
 /** The library: one object, the use cases as its methods, the same that the CLI calls. */
+import type { addUsage } from './add-usage.ts';
 import type { adopt } from './adopt.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
@@ -15,6 +16,8 @@ import type { attachCommand, screen } from './pane.ts';
 import type { scan } from './scan.ts';
 import type { send } from './send.ts';
 import type { assumeGone, stop } from './stop.ts';
+import type { submission, submissions } from './submissions.ts';
+import type { submit } from './submit.ts';
 import type { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 
@@ -39,6 +42,10 @@ export interface Reeve {
   readonly logs: Bound<typeof logs>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
+  readonly submit: Bound<typeof submit>;
+  readonly submissions: Bound<typeof submissions>;
+  readonly submission: Bound<typeof submission>;
+  readonly addUsage: Bound<typeof addUsage>;
   readonly scan: Bound<typeof scan>;
   readonly adopt: Bound<typeof adopt>;
   readonly screen: Bound<typeof screen>;
@@ -70,6 +77,12 @@ export function reeveOf(context: Context): Reeve {
     },
     remove: async (reference) => (await import('./remove.ts')).remove(context, reference),
     heartbeat: async (credentials) => (await import('./heartbeat.ts')).heartbeat(context, credentials),
+    submit: async (request, credentials) =>
+      (await import('./submit.ts')).submit(context, request, credentials),
+    submissions: async (request) => (await submitted()).submissions(context, request),
+    submission: async (id) => (await submitted()).submission(context, id),
+    addUsage: async (request, credentials) =>
+      (await import('./add-usage.ts')).addUsage(context, request, credentials),
     scan: async () => (await import('./scan.ts')).scan(context),
     adopt: async (pid, wanted) => (await import('./adopt.ts')).adopt(context, pid, wanted),
     screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),
@@ -84,6 +97,7 @@ export function reeveOf(context: Context): Reeve {
 const pane = () => import('./pane.ts');
 const looking = () => import('./list.ts');
 const ending = () => import('./stop.ts');
+const submitted = () => import('./submissions.ts');
 
 async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
   const { resolveCurrent } = await import('./resolve.ts');

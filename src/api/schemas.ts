@@ -19,6 +19,7 @@ import type {
   WhyView,
 } from './http-views.ts';
 import type { RunView } from './session-view.ts';
+import type { SubmissionDetailView, SubmissionsView, SubmissionView } from './submission-view.ts';
 
 const time = () => z.iso.datetime().openapi({ example: '2026-11-15T20:52:11.000Z' });
 const nullable = <T extends z.ZodType>(schema: T) => schema.nullable();
@@ -187,6 +188,34 @@ export const daemonSchema = z
   })
   .strict()
   .openapi('Daemon') satisfies z.ZodType<DaemonView>;
+
+const submission = {
+  id: z.string(),
+  session: nullable(z.string()).openapi({ description: 'Its name; null once it is forgotten.' }),
+  sessionId: z.string(),
+  run: z.string(),
+  at: time(),
+  key: z.string(),
+  digest: z.string().openapi({ description: 'The SHA-256 of its content.' }),
+  bytes: z.int(),
+  accepted: z.boolean(),
+  because: nullable(z.string()).openapi({ description: 'Why it was not.' }),
+};
+const submissionSchema = z
+  .object(submission)
+  .strict()
+  .openapi('Submission') satisfies z.ZodType<SubmissionView>;
+export const submissionDetailSchema = z
+  .object({ ...submission, data: z.string() })
+  .strict()
+  .openapi('SubmissionDetail') satisfies z.ZodType<SubmissionDetailView>;
+export const submissionsSchema = z
+  .object({
+    submissions: z.array(submissionSchema).openapi({ description: 'The latest first.' }),
+    isCut: z.boolean().openapi({ description: 'Whether there are more.' }),
+  })
+  .strict()
+  .openapi('Submissions') satisfies z.ZodType<SubmissionsView>;
 
 export const errorSchema = z
   .object({

@@ -56,7 +56,10 @@ interface FencedWrite {
   readonly kept?: string;
 }
 
-/** Counted each time; told once a run and kind of write, and for each submission that was put aside. */
+/**
+ * Counted each time; told once a run and kind of write, and for each submission that was put aside. Two that look side by
+ * side would not see what the other is about to add; but the session is locked.
+ */
 export async function noteFenced(
   sql: Sql,
   op: string,
@@ -65,8 +68,6 @@ export async function noteFenced(
 ): Promise<void> {
   const { run, current, write, because, kept } = fenced;
   await count(sql, 'writes_fenced');
-  // Before looking: of two that look side by side, neither would see what the other is about to add.
-  await sql.lockEventOrder();
   const rows = await sql.all(
     `select data from events where session_id = ? and run_id = ? and kind = 'write.fenced'`,
     [run.sessionId, run.id],

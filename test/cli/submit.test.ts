@@ -279,6 +279,8 @@ describe('bad input', () => {
       ['usage', 'none', []],
       ['usage', 'directory', []],
       ['too_large', write('large', 'x'.repeat(MAX_SUBMISSION_BYTES + 1)), []],
+      // Cut off in the middle of a character it is too large all the same.
+      ['too_large', write('wide', '€'.repeat(MAX_SUBMISSION_BYTES)), []],
       ['too_large', '/dev/zero', []],
       ['usage', 'f', ['--key', '']],
       ['usage', 'f', ['--key', 'x'.repeat(101)]],
@@ -293,6 +295,13 @@ describe('bad input', () => {
         code,
       });
     }
+    const endless = await finished(
+      sandbox.start(['submit', '--data', '-'], {
+        env: { ...sandbox.env, ...env },
+        stdio: [openSync('/dev/zero', 'r'), 'pipe', 'pipe'],
+      }),
+    );
+    expect(endless.code).toBe(2);
     expect((await sandbox.reeve(['submit', '--json'], { env })).code).toBe(2);
     expect((await sandbox.reeve(['submit', 'show', 'none'])).code).toBe(3);
     expect((await sandbox.reeve(['submit', 'ls', 'none'])).code).toBe(3);

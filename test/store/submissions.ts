@@ -411,7 +411,7 @@ function describeLooking(): void {
   async function threeSubmissions() {
     const [alpha, beta] = [await running('alpha'), await running('beta')];
     const given = [
-      submissionOf(alpha.run.id, 'one', { id: 'sub-a1' }),
+      submissionOf(alpha.run.id, 'one', { id: 'sub-z1' }),
       submissionOf(beta.run.id, 'two', { id: 'sub-b2' }),
       submissionOf(alpha.run.id, 'three', { id: 'sub-b3' }),
     ];
@@ -429,9 +429,9 @@ function describeLooking(): void {
 
   test('are listed the latest first, without their content, of all or one session, or only the refused', async () => {
     const { alpha, beta } = await threeSubmissions();
-    expect(await idsOf({})).toStrictEqual(['sub-b3', 'sub-b2', 'sub-a1']);
+    expect(await idsOf({})).toStrictEqual(['sub-b3', 'sub-b2', 'sub-z1']);
     expect(await idsOf({ limit: 2 })).toStrictEqual(['sub-b3', 'sub-b2']);
-    expect(await idsOf({ sessionId: alpha.session.id })).toStrictEqual(['sub-b3', 'sub-a1']);
+    expect(await idsOf({ sessionId: alpha.session.id })).toStrictEqual(['sub-b3', 'sub-z1']);
     expect(await idsOf({ which: 'refused' })).toStrictEqual(['sub-b3']);
     expect(await idsOf({ which: 'refused', sessionId: beta.session.id })).toStrictEqual([]);
     const [latest] = await two.submissions({ which: 'all', limit: 1 });
@@ -453,10 +453,10 @@ function describeLooking(): void {
     await threeSubmissions();
     const found = async (reference: string) =>
       (await two.findSubmissions(reference)).map(({ id, data }) => [id, data]);
-    expect(await found('sub-a1')).toStrictEqual([['sub-a1', 'one']]);
-    expect(await found('sub-a')).toStrictEqual([['sub-a1', 'one']]);
+    expect(await found('sub-z1')).toStrictEqual([['sub-z1', 'one']]);
+    expect(await found('sub-z')).toStrictEqual([['sub-z1', 'one']]);
     expect(await found('sub-b')).toHaveLength(2);
-    for (const none of ['sub-c', 'SUB-A1', 'sub-_1', 'sub-a1\0', '%'])
+    for (const none of ['sub-c', 'SUB-Z1', 'sub-_1', 'sub-z1\0', '%'])
       expect(await found(none)).toStrictEqual([]);
   });
 

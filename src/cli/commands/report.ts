@@ -35,9 +35,9 @@ export async function submit(options: SubmitOptions): Promise<number> {
   }
 }
 
-/** One byte more than may be there, and no further: what is too large shows, however large it is. */
+/** No further than it takes to see that it is too large: it may have no end. */
 async function readBytes(file: string): Promise<Buffer> {
-  const source = file === '-' ? process.stdin : createReadStream(file, { end: MAX_SUBMISSION_BYTES });
+  const source = file === '-' ? process.stdin : createReadStream(file);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

@@ -74,6 +74,10 @@ describe('a run’s token', () => {
     '/v1/submissions?session=',
     '/v1/submissions?refused=true',
     '/v1/submissions?session=other&session=own',
+    // The session of a question counts only where it is asked for.
+    '/v1/events?session=own',
+    '/v1/sessions?session=own',
+    '/v1/scan?session=own',
     '/v1/submissions/none',
     '/v1/submissions/',
     '/v1/submissions/sub-',

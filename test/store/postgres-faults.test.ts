@@ -10,6 +10,8 @@ import { openPostgres } from '../../src/store/postgres.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row } from '../../src/store/sql.ts';
 import type { Store } from '../../src/store/store.ts';
+import { addUsage } from '../../src/supervisor/add-usage.ts';
+import type { Context } from '../../src/supervisor/context.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { eventually } from '../support/processes.ts';
@@ -141,6 +143,13 @@ describe('a connection cut at a commit', () => {
       expect(result).toStrictEqual({ is: 'accepted', again: fault().kind !== 'cut before' });
       expect(await witness.usageOf({ by: 'run' })).toStrictEqual([{ name: run.id, ...tokens, late: 0 }]);
       expect(proxy.faultsMet()).toBe(1);
+
+      // Without a key of the caller's it cannot have been there before, and is not said to.
+      proxy.atCommits({ kind: 'cut after' });
+      const context = { store } as Context; // With credentials given it needs no more.
+      const added = await addUsage(context, { model: 'm', input: 7 }, { run: run.id, token: TOKEN });
+      expect(added).toMatchObject({ accepted: true, again: false });
+      expect(await witness.usageOf({ by: 'run' })).toMatchObject([{ input: 12 }]);
     });
 
     test('a note is kept once, and a removal happens once', async () => {

@@ -12,6 +12,7 @@ export const ERRORS = {
   ambiguous: { httpStatus: 409, exitCode: 2 },
   inside_own_run: { httpStatus: 409, exitCode: 2 },
   bound_elsewhere: { httpStatus: 409, exitCode: 2 },
+  conflict: { httpStatus: 409, exitCode: 2 },
   not_found: { httpStatus: 404, exitCode: 3 },
   live_owner: { httpStatus: 409, exitCode: 4 },
   unmanaged_owner: { httpStatus: 409, exitCode: 4 },

@@ -19,6 +19,7 @@ import type {
 } from './http-views.ts';
 import { CHILD_POLICIES } from '../lifecycle/child.ts';
 import type { ChildView, RunView } from './session-view.ts';
+import type { SubmissionDetailView, SubmissionsView, SubmissionView } from './submission-view.ts';
 import { USAGE_BY } from './usage-view.ts';
 import type { SessionSpentView, SpentView, UsageView } from './usage-view.ts';
 
@@ -254,6 +255,34 @@ export const daemonSchema = z
   })
   .strict()
   .openapi('Daemon') satisfies z.ZodType<DaemonView>;
+
+const submission = {
+  id: z.string(),
+  session: nullable(z.string()).openapi({ description: 'Its name; null once it is forgotten.' }),
+  sessionId: z.string(),
+  run: z.string(),
+  at: time(),
+  key: z.string(),
+  digest: z.string().openapi({ description: 'The SHA-256 of its content.' }),
+  bytes: z.int(),
+  accepted: z.boolean(),
+  because: nullable(z.string()).openapi({ description: 'Why it was not.' }),
+};
+const submissionSchema = z
+  .object(submission)
+  .strict()
+  .openapi('Submission') satisfies z.ZodType<SubmissionView>;
+export const submissionDetailSchema = z
+  .object({ ...submission, data: z.string() })
+  .strict()
+  .openapi('SubmissionDetail') satisfies z.ZodType<SubmissionDetailView>;
+export const submissionsSchema = z
+  .object({
+    submissions: z.array(submissionSchema).openapi({ description: 'The latest first.' }),
+    isCut: z.boolean().openapi({ description: 'Whether there are more.' }),
+  })
+  .strict()
+  .openapi('Submissions') satisfies z.ZodType<SubmissionsView>;
 
 export const errorSchema = z
   .object({

@@ -2,6 +2,7 @@
  * The verbs, their flags and what they do, as a table: parsing, help and completion all read it. A verb's code is
  * loaded only when it is called; and there is no parser library to load before it, for a start is mostly loading.
  */
+import { MAX_REPORTED_TOKENS } from '../lifecycle/usage.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
@@ -26,6 +27,11 @@ function count(text: string): number {
 function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidValue('it takes a port, from 0 to 65535');
+}
+
+function tokens(text: string): number {
+  if (/^\d{1,13}$/.test(text) && Number(text) <= MAX_REPORTED_TOKENS) return Number(text);
+  throw new InvalidValue(`it takes a whole number, from 0 to ${MAX_REPORTED_TOKENS}`);
 }
 
 const START_FLAGS = [
@@ -72,6 +78,7 @@ const SHIM_NAMES = [...HOOK_TARGETS, 'code'] as const;
 const run = () => import('./commands/run.ts');
 const look = () => import('./commands/look.ts');
 const end = () => import('./commands/end.ts');
+const report = () => import('./commands/report.ts');
 
 export const VERBS: readonly Verb[] = [
   {
@@ -311,6 +318,55 @@ export const VERBS: readonly Verb[] = [
     arguments: [],
     flags: [JSON_FLAG],
     execute: async ({ flags }) => (await end()).heartbeat(flags),
+  },
+  {
+    name: 'submit',
+    group: 'Reporting',
+    says: 'from inside a run: hand in a text, once (fenced; a late one is kept aside)',
+    arguments: [],
+    flags: [
+      { name: 'data', value: 'FILE', says: 'the text: a file, or - for standard input' },
+      { name: 'key', value: 'KEY', says: 'what makes it the same when sent again (default: its content)' },
+      JSON_FLAG,
+    ],
+    execute: async ({ flags }) => (await report()).submit(flags),
+  },
+  {
+    name: 'submit ls',
+    group: 'Reporting',
+    says: 'what runs handed in, the latest first',
+    arguments: [{ ...SESSION, optional: true }],
+    flags: [{ name: 'refused', says: 'only what came too late and was kept aside' }, JSON_FLAG],
+    execute: async ({ words: [session], flags }) => (await report()).submitLs(session, flags),
+  },
+  {
+    name: 'submit show',
+    group: 'Reporting',
+    says: 'print what was handed in',
+    arguments: [{ name: 'id', says: 'of the submission, or a unique beginning of it' }],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [id = ''], flags }) => (await report()).submitShow(id, flags),
+  },
+  {
+    name: 'usage add',
+    group: 'Reporting',
+    says: 'from inside a run of a plain command: report what it spent (fenced)',
+    arguments: [],
+    flags: [
+      { name: 'model', value: 'MODEL', says: 'which model was paid for' },
+      { name: 'input', value: 'TOKENS', read: tokens, says: 'read afresh' },
+      { name: 'output', value: 'TOKENS', read: tokens, says: 'written, reasoning included' },
+      { name: 'cache-read', value: 'TOKENS', read: tokens, says: 'read from a cache' },
+      { name: 'cache-write', value: 'TOKENS', read: tokens, says: 'read and put into a cache' },
+      { name: 'reasoning', value: 'TOKENS', read: tokens, says: 'the part of the output that nobody saw' },
+      {
+        name: 'key',
+        value: 'KEY',
+        says: 'what makes it the same when sent again (without: every call counts)',
+      },
+      JSON_FLAG,
+    ],
+    execute: async ({ flags }) => (await report()).usageAdd(flags),
   },
   {
     name: 'serve',

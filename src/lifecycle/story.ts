@@ -46,7 +46,9 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'run.doubted':
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
-      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.`;
+      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.${'kept' in data ? ` It is kept aside as ${say('kept')}.` : ''}`;
+    case 'submission.accepted':
+      return `It submitted ${say('submission')} (${say('bytes')} bytes), which was accepted.`;
     case 'child.waiting':
       return `Run ${say('owner')}, its parent, is over: it waits for the next run of that session to take it over.`;
     case 'child.adopted':

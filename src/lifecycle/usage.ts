@@ -21,6 +21,9 @@ export type Tokens = Readonly<Record<TokenKind, number>>;
 
 export const NO_TOKENS: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
+/** More of a kind than any run reports of itself at once; a sum of thousands of such still is exact. */
+export const MAX_REPORTED_TOKENS = 1e12;
+
 /** What one answer of a model cost. */
 export interface UsageRecord extends Tokens {
   /** The same answer has the same key, however often it is told; another answer of the session has another one. */

@@ -24,7 +24,10 @@ export type Checkpoint =
   | 'reports.taken'
   | 'outsiders.sought'
   | 'ledger.read'
-  | 'ledger.recorded';
+  | 'ledger.recorded'
+  | 'submit.begun'
+  | 'submit.recorded'
+  | 'usage.recorded';
 
 const POLL_MS = 5;
 

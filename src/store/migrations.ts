@@ -154,6 +154,27 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
     'create index runs_of_parent on runs (parent_run_id) where parent_run_id is not null',
     `create index runs_of_owner on runs (owner_run_id) where owner_run_id is not null and state <> 'ended'`,
   ],
+  ({ bigInteger }) => [
+    // What runs handed in. The content stands last: whoever reads the rest of a row does not read past it.
+    `create table submissions (
+      id text primary key,
+      session_id text not null references sessions (id),
+      run_id text not null,
+      at ${bigInteger} not null,
+      key text not null,
+      digest text not null,
+      bytes ${bigInteger} not null,
+      accepted integer not null check (accepted in (0, 1)),
+      because text,
+      data text not null,
+      check ((accepted = 0) = (because is not null))
+    )`,
+    // Accepted once, and put aside once, as the database enforces it.
+    'create unique index submissions_accepted on submissions (run_id, key) where accepted = 1',
+    'create unique index submissions_kept on submissions (run_id, digest) where accepted = 0',
+    'create index submissions_of_session on submissions (session_id, at)',
+    'create index submissions_at on submissions (at)',
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -4,7 +4,8 @@
  * A claim and every step are one transaction: read the run as it is, let `lifecycle` decide, write on the condition
  * that it still is so, and add the event. Nought rows changed means that the race was lost, and the caller is told.
  */
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { refuseWrite } from '../lifecycle/fence.ts';
 import { takeStep } from '../lifecycle/run.ts';
 import type { ClaimedRun, Run, Step, StepResult } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -19,17 +20,10 @@ import {
 import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
 import { bindNative, observe } from './observe.ts';
-import { slotsFor } from './sql.ts';
+import { runWrites } from './run-writes.ts';
+import { inTransaction, isUnstorable, slotsFor } from './sql.ts';
 import type { Sql, SqlDriver } from './sql.ts';
-import type {
-  ClaimRequest,
-  ClaimResult,
-  FenceResult,
-  SessionWithRun,
-  Store,
-  StoredEvent,
-  Overview,
-} from './store.ts';
+import type { ClaimRequest, ClaimResult, SessionWithRun, Store, StoredEvent, Overview } from './store.ts';
 
 /** More candidates than this help nobody to choose. */
 const MAX_CANDIDATES = 10;
@@ -45,7 +39,6 @@ export function createStore(driver: SqlDriver): Store {
     place: driver.place,
     claim: (request) => inTransaction(driver, (sql, op) => claim(sql, op, request)),
     step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
-    heartbeat: (runId, token) => inTransaction(driver, (sql, op) => heartbeat(sql, op, runId, token)),
     heldBy: async (runId, token) => {
       const run = await driver.read((sql) => readRun(sql, runId));
       return run !== null && isTokenOf(run, token) ? run : null;
@@ -98,6 +91,7 @@ export function createStore(driver: SqlDriver): Store {
     lastSeq: () => lastSeq(driver),
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
     figures: () => figures(driver),
+    ...runWrites(driver, { run: readRun, session: sessionOf, addEvent: insertEvent, isTokenOf }),
     ...usageMethods(driver),
     watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
@@ -136,11 +130,6 @@ function usageMethods(driver: SqlDriver) {
 
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
-}
-
-function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Promise<T>): Promise<T> {
-  const op = randomUUID();
-  return driver.write(op, (sql) => work(sql, op));
 }
 
 async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<ClaimResult> {
@@ -203,8 +192,11 @@ async function refuseParent(
   if (run === null) throw new Error(`Run ${parent.runId}, inside which this is started, is not on record.`);
   const owner = await sessionOf(sql, run.sessionId);
   const why =
-    refuseWrite(run, owner.run, parent.token) ??
-    (run.intent === null ? null : `it is being ended (${run.intent.outcome})`);
+    refuseWrite({
+      run,
+      currentId: owner.run.id,
+      isHolder: parent.token === null || isTokenOf(run, parent.token),
+    })?.because ?? (run.intent === null ? null : `it is being ended (${run.intent.outcome})`);
   return why === null ? null : { won: false, because: 'parent_over', why, ...owner, run };
 }
 
@@ -346,29 +338,6 @@ async function stepRun(sql: Sql, op: string, runId: string, step: Step): Promise
   return result;
 }
 
-async function heartbeat(sql: Sql, op: string, runId: string, token: string): Promise<FenceResult> {
-  const run = await readRun(sql, runId, sql.forUpdate);
-  if (run === null) return { accepted: false, because: 'no such run is known', current: null };
-  const { run: current } = await sessionOf(sql, run.sessionId);
-  const because = refuseWrite(run, current, token);
-  if (because === null) {
-    const atMs = await sql.nowMs();
-    await sql.run(`update runs set heartbeat_at = ? where id = ? and state <> 'ended'`, [atMs, run.id]);
-    return { accepted: true };
-  }
-  await count(sql, 'writes_fenced');
-  const event = { sessionId: run.sessionId, runId, kind: 'write.fenced', actor: `run ${runId}` };
-  await note(sql, op, { ...event, data: { write: 'heartbeat', because, current: current.id } }, 'once');
-  return { accepted: false, because, current };
-}
-
-function refuseWrite(run: Run, current: Run, token: string | null): string | null {
-  if (token !== null && !isTokenOf(run, token)) return 'the token is not its own';
-  if (run.state === 'ended') return `it has ended (${run.ending.outcome})`;
-  if (run.id !== current.id) return 'another run owns the session';
-  return null;
-}
-
 function isTokenOf({ tokenHash }: Run, token: string): boolean {
   return timingSafeEqual(Buffer.from(hashToken(token)), Buffer.from(tokenHash));
 }
@@ -394,6 +363,16 @@ async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent):
   );
 }
 
+const REMOVED_TABLES = [
+  'events',
+  'usage',
+  'usage_sums',
+  'usage_files',
+  'submissions',
+  'runs',
+  'native_sessions',
+] as const;
+
 async function removeSession(sql: Sql, op: string, sessionId: string, actor: string): Promise<boolean> {
   const [locked] = await sql.all(`select name, epoch from sessions where id = ?${sql.forUpdate}`, [
     sessionId,
@@ -401,7 +380,7 @@ async function removeSession(sql: Sql, op: string, sessionId: string, actor: str
   if (locked === undefined) return true;
   const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
   if (live.length > 0) return false;
-  for (const table of ['events', 'usage', 'usage_sums', 'usage_files', 'runs', 'native_sessions'] as const) {
+  for (const table of REMOVED_TABLES) {
     await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
   }
   await sql.run('delete from sessions where id = ?', [sessionId]);
@@ -476,9 +455,4 @@ async function find(sql: Sql, reference: string): Promise<{ matches: readonly Se
     if (rows.length > 0) return { matches: rows.map(sessionWithRunOf) };
   }
   return { matches: [] };
-}
-
-/** SQLite reads a text up to its first NUL, and would find what only begins like it; PostgreSQL refuses it. */
-function isUnstorable(text: string): boolean {
-  return text.includes('\0');
 }

@@ -2,6 +2,8 @@
  * The thin port below the store: one SQL text for both engines, `?` for values, and two kinds of unit of work.
  * Only what the engines really do differently is in a driver; every statement of the store is written once.
  */
+import { randomUUID } from 'node:crypto';
+
 export type SqlValue = string | number | null;
 export type Row = Readonly<Record<string, SqlValue>>;
 
@@ -30,6 +32,16 @@ export interface SqlDriver {
   /** Calls soon after anything was written, by whichever process. */
   watch(listener: () => void): Promise<() => void>;
   close(): Promise<void>;
+}
+
+export function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Promise<T>): Promise<T> {
+  const op = randomUUID();
+  return driver.write(op, (sql) => work(sql, op));
+}
+
+/** SQLite reads a text up to its first NUL, and would find what only begins like it; PostgreSQL refuses it. */
+export function isUnstorable(text: string): boolean {
+  return text.includes('\0');
 }
 
 /** For `in (…)`. Of few different lengths, for each length is a statement of its own, which is kept. */

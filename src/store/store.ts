@@ -5,6 +5,7 @@ import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { SpentOnDay } from '../lifecycle/price.ts';
 import type { Session } from '../lifecycle/session.ts';
+import type { KnownAs } from '../lifecycle/submission.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import type { EventRange } from './log.ts';
 
@@ -57,6 +58,71 @@ export interface StoredEvent {
 export type FenceResult =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly because: string; readonly current: Run | null };
+
+/** A text that a run hands in. The id is used when it is stored. */
+export interface NewSubmission {
+  readonly id: string;
+  readonly runId: string;
+  readonly token: string;
+  readonly key: string;
+  readonly digest: string;
+  readonly bytes: number;
+  readonly data: string;
+}
+
+export type SubmitResult =
+  | { readonly is: 'accepted'; readonly id: string; readonly again: boolean }
+  /** The key stands for another content, which is that of `id`. */
+  | { readonly is: 'conflict'; readonly id: string }
+  | { readonly is: 'full'; readonly because: string }
+  | {
+      readonly is: 'fenced';
+      readonly because: string;
+      readonly current: Run | null;
+      /** Where its content is all the same; null when it is nowhere, and `why` says why. */
+      readonly known: KnownAs | null;
+      readonly why: string;
+    };
+
+export interface Submission {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly atMs: number;
+  readonly key: string;
+  readonly digest: string;
+  readonly bytes: number;
+  readonly isAccepted: boolean;
+  /** Why it was not. */
+  readonly because: string | null;
+}
+
+export interface SubmissionWithData extends Submission {
+  readonly data: string;
+}
+
+export interface SubmissionsQuery {
+  readonly sessionId?: string | undefined;
+  readonly which: 'all' | 'refused';
+  readonly limit: number;
+}
+
+/** What a run says that it spent. */
+export interface ReportedUsage {
+  readonly runId: string;
+  readonly token: string;
+  readonly key: string;
+  readonly model: string;
+  readonly tokens: Tokens;
+}
+
+export type AddUsageResult =
+  | { readonly is: 'accepted'; readonly again: boolean }
+  /** The key stands for other numbers. */
+  | { readonly is: 'conflict' }
+  /** It is read from the transcripts of this harness, and would count twice. */
+  | { readonly is: 'read_elsewhere'; readonly harness: string }
+  | { readonly is: 'fenced'; readonly because: string; readonly current: Run | null };
 
 /** What became of something that a harness said. */
 export type ObserveResult =
@@ -140,6 +206,14 @@ export interface Store {
   step(runId: string, step: Step): Promise<StepResult>;
   /** Accepts a write of the run that holds the token, only while it is its session's current, living run. */
   heartbeat(runId: string, token: string): Promise<FenceResult>;
+  /** The same for what it hands in: accepted once, as `planSubmission` decides, or else put aside. */
+  submit(submission: NewSubmission): Promise<SubmitResult>;
+  /** The latest first. */
+  submissions(query: SubmissionsQuery): Promise<readonly Submission[]>;
+  /** By its id, or else by the beginning of one; at most a few. */
+  findSubmissions(reference: string): Promise<readonly SubmissionWithData[]>;
+  /** The same for what a run of a plain command says that it spent, once for each key. */
+  addUsage(report: ReportedUsage): Promise<AddUsageResult>;
   /** The run, if this is its token, whether it is over or not. */
   heldBy(runId: string, token: string): Promise<Run | null>;
   /**

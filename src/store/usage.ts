@@ -25,12 +25,7 @@ export async function recordUsage(sql: Sql, batch: UsageBatch): Promise<Recorded
   );
   if (!isSame(row === undefined ? null : positionOf(row), from)) return 'moved';
   const grown = await growAnswers(sql, sessionId, batch.records);
-  await addToSums(
-    sql,
-    sessionId,
-    grown.map(({ answer: key, by }) => ({ key, tokens: by })),
-  );
-  await addToCounters(sql, String(session['harness']), grown);
+  await putGrown(sql, { sessionId, harness: String(session['harness']) }, grown);
   if (!isSame(from, to)) {
     await sql.run(
       `insert into usage_files (session_id, native_id, path, identity, offset_bytes, state) values (?, ?, ?, ?, ?, ?)
@@ -63,7 +58,11 @@ async function growAnswers(
   const runs = (await sql.all(`${SELECT_RUN} where session_id = ? order by epoch`, [sessionId])).map(runOf);
   for (let at = 0; at < told.length; at += ROWS_A_STATEMENT) {
     const some = told.slice(at, at + ROWS_A_STATEMENT);
-    const known = await answersOf(sql, sessionId, some);
+    const known = await answersOf(
+      sql,
+      sessionId,
+      some.map(({ key }) => key),
+    );
     for (const record of some) {
       const before = known.get(record.key);
       const now = before === undefined ? record : { ...before, ...larger(before, record) };
@@ -76,6 +75,15 @@ async function growAnswers(
       });
     }
   }
+  return grown;
+}
+
+/** The answers, their sums and the counters together; the session is locked. */
+export async function putGrown(
+  sql: Sql,
+  { sessionId, harness }: { sessionId: string; harness: string },
+  grown: readonly Grown[],
+): Promise<void> {
   await upsert(sql, {
     table: 'usage',
     key: ['session_id', 'message'],
@@ -86,14 +94,19 @@ async function growAnswers(
       tokens,
     })),
   });
-  return grown;
+  await addToSums(
+    sql,
+    sessionId,
+    grown.map(({ answer: key, by }) => ({ key, tokens: by })),
+  );
+  await addToCounters(sql, harness, grown);
 }
 
 /** The latest moment that has a date: a transcript may say anything. */
 const LATEST_MS = 8.64e15;
 
 /** The day in UTC, which is the same wherever it is asked. */
-function dayOf(atMs: number): string {
+export function dayOf(atMs: number): string {
   const day = Math.floor(Math.min(atMs, LATEST_MS) / DAY_MS);
   // Answers come by the thousand, of one day.
   if (day !== lastDay.day) lastDay = { day, text: new Date(day * DAY_MS).toISOString().slice(0, 10) };
@@ -130,12 +143,12 @@ function mergedByKey(records: readonly UsageRecord[]): readonly UsageRecord[] {
   return [...merged.values()];
 }
 
-async function answersOf(
+export async function answersOf(
   sql: Sql,
   sessionId: string,
-  records: readonly UsageRecord[],
+  keys: readonly string[],
 ): Promise<ReadonlyMap<string, Answer>> {
-  const { places, values } = slotsFor(records.map(({ key }) => key));
+  const { places, values } = slotsFor(keys);
   const rows = await sql.all(
     `select message, run_id, model, day, at, late, ${COLUMNS.join(', ')} from usage
      where session_id = ? and message in (${places})`,

@@ -1,12 +1,6 @@
-import { ReeveError } from '../api/errors.ts';
-import { TOKEN_VARIABLE } from '../process/environment.ts';
-import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
-
-export interface RunCredentials {
-  readonly run: string;
-  readonly token: string;
-}
+import { credentialsFrom, fenced } from './run-credentials.ts';
+import type { RunCredentials } from './run-credentials.ts';
 
 /**
  * A run says that it is still at work; its id is the answer. Refused, and without effect, for any but its session's
@@ -16,21 +10,5 @@ export async function heartbeat(context: Context, given?: RunCredentials): Promi
   const { run, token } = given ?? credentialsFrom(context);
   const result = await context.store.heartbeat(run, token);
   if (result.accepted) return run;
-  const current = result.current === null ? '' : ` The session's current run is ${result.current.id}.`;
-  throw new ReeveError('fenced', `The write of run ${run} was refused: ${result.because}.${current}`, {
-    hint: 'Nothing was changed. This process belongs to a run that is over, and should end.',
-    details: { run, current: result.current?.id ?? null },
-  });
-}
-
-function credentialsFrom({ environment }: Context): RunCredentials {
-  const [run = '', token = ''] = [environment[RUN_MARK], environment[TOKEN_VARIABLE]];
-  if (run !== '' && token !== '') return { run, token };
-  throw new ReeveError(
-    'usage',
-    `${RUN_MARK} and ${TOKEN_VARIABLE} are not set, so this is not inside a run.`,
-    {
-      hint: 'A heartbeat is sent by what `reeve run` started.',
-    },
-  );
+  throw fenced(run, result);
 }

@@ -287,7 +287,7 @@ async function freeName(context: Context, order: Order): Promise<string> {
 }
 
 /** 80 random bits in an alphabet without look-alikes: short beginnings of ids are unique in practice. */
-export function newId(kind: 'r' | 's'): string {
+export function newId(kind: 'r' | 's' | 'sub'): string {
   const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789';
   return `${kind}-${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
 }

@@ -1,4 +1,5 @@
 /** The library: one object, the use cases as its methods, the same that the CLI calls. */
+import type { addUsage } from './add-usage.ts';
 import type { adopt } from './adopt.ts';
 import type { listChildren } from './child-views.ts';
 import { openContext } from './context.ts';
@@ -17,6 +18,8 @@ import type { scan } from './scan.ts';
 import type { send } from './send.ts';
 import type { spent } from './spent.ts';
 import type { assumeGone, stop } from './stop.ts';
+import type { submission, submissions } from './submissions.ts';
+import type { submit } from './submit.ts';
 import type { usage } from './usage.ts';
 import type { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
@@ -46,6 +49,10 @@ export interface Reeve {
   readonly logs: Bound<typeof logs>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
+  readonly submit: Bound<typeof submit>;
+  readonly submissions: Bound<typeof submissions>;
+  readonly submission: Bound<typeof submission>;
+  readonly addUsage: Bound<typeof addUsage>;
   /** What the runs of a session started; without one, of the run inside which this is asked, or else of all. */
   readonly children: Bound<typeof listChildren>;
   readonly scan: Bound<typeof scan>;
@@ -81,6 +88,12 @@ export function reeveOf(context: Context): Reeve {
     },
     remove: async (reference) => (await import('./remove.ts')).remove(context, reference),
     heartbeat: async (credentials) => (await import('./heartbeat.ts')).heartbeat(context, credentials),
+    submit: async (request, credentials) =>
+      (await import('./submit.ts')).submit(context, request, credentials),
+    submissions: async (request) => (await submitted()).submissions(context, request),
+    submission: async (id) => (await submitted()).submission(context, id),
+    addUsage: async (request, credentials) =>
+      (await import('./add-usage.ts')).addUsage(context, request, credentials),
     children: async (reference) => (await import('./child-views.ts')).listChildren(context, reference),
     scan: async () => (await import('./scan.ts')).scan(context),
     adopt: async (pid, wanted) => (await import('./adopt.ts')).adopt(context, pid, wanted),
@@ -96,6 +109,7 @@ export function reeveOf(context: Context): Reeve {
 const pane = () => import('./pane.ts');
 const looking = () => import('./list.ts');
 const ending = () => import('./stop.ts');
+const submitted = () => import('./submissions.ts');
 
 async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
   const { resolveCurrent } = await import('./resolve.ts');

@@ -1,7 +1,9 @@
 /** The same commands on a PostgreSQL store: the ways in hold no rules, and neither does the engine. */
+import { writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
+import { insideRun } from '../support/credentials.ts';
 import { launchIn } from '../support/launch.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
@@ -53,6 +55,30 @@ it('one start of twenty wins, is taken over, fenced, stopped and told', async ()
   expect((await sandbox.show('a')).runs.map(({ outcome }) => outcome)).toEqual(['superseded', 'stopped']);
   expect((await sandbox.reeve(['why', 'a'])).stdout).toContain(first.run.id);
   expect(await sandbox.json(['rm', 'a'])).toEqual({ removed: ['a'] });
+});
+
+it('a submission is accepted once, and a late one is kept', async () => {
+  const { env } = await insideRun(sandbox, 'a');
+  writeFileSync(sandbox.path('f'), 'found');
+  const submit = async (...flags: readonly string[]) => {
+    const { code, stdout } = await sandbox.reeve(['submit', '--data', 'f', '--json', ...flags], { env });
+    return { code, json: JSON.parse(stdout) as { again?: boolean; error?: { details: unknown } } };
+  };
+  const all = await Promise.all(Array.from({ length: 5 }, () => submit()));
+  expect(all.filter(({ code, json }) => code === 0 && json.again === false)).toHaveLength(1);
+  expect(all.filter(({ code, json }) => code === 0 && json.again === true)).toHaveLength(4);
+  const spent = ['usage', 'add', '--model', 'm', '--input', '5', '--key', 'k'];
+  for (let times = 0; times < 2; times += 1) expect((await sandbox.reeve(spent, { env })).code).toBe(0);
+  const next = await insideRun(sandbox, 'a', '--force', '--grace', '0');
+  writeFileSync(sandbox.path('f'), 'found later');
+  const late = await submit();
+  expect(late).toMatchObject({
+    code: 5,
+    json: { error: { details: { current: next.run.id, kept: expect.stringMatching(/^sub-/) } } },
+  });
+  expect((await sandbox.reeve(spent, { env })).code).toBe(5);
+  const list = (await sandbox.reeve(['submit', 'ls', 'a', '--refused'])).stdout;
+  expect(list.trim().split('\n')).toHaveLength(1);
 });
 
 it('a run ends by itself, and one whose keeper is killed is lost', async () => {

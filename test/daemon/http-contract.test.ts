@@ -13,9 +13,11 @@ import { installStandIns } from '../fixtures/stand-in-harness.ts';
 import type { StandIns } from '../fixtures/stand-in-harness.ts';
 import { installStandInTui, openPanes } from '../fixtures/stand-in-tui.ts';
 import type { Panes } from '../fixtures/stand-in-tui.ts';
+import { insideRun } from '../support/credentials.ts';
+import type { Insider } from '../support/credentials.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually } from '../support/processes.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon } from './support.ts';
 import type { Answer, Daemon, Failure } from './support.ts';
@@ -68,6 +70,15 @@ const unknown = (path: string) =>
   daemon.ask('GET', path, { via: 'loopback', headers: { authorization: null } });
 const started = async (name: string, ...flags: readonly string[]) =>
   sandbox.json<SessionView>(['run', '--detach', ...flags, '-s', name, '--', 'sleep', '60']);
+
+/** As a run of its own, with its token. */
+const asRun = async (path: string, body: unknown) => {
+  reporting ??= insideRun(sandbox, 'reporting');
+  const { env } = await reporting;
+  const authorization = `Bearer ${env.REEVE_RUN}.${env.REEVE_TOKEN}`;
+  return daemon.ask('POST', path, { body, headers: { authorization } });
+};
+let reporting: Promise<Insider> | undefined;
 
 interface Call {
   readonly good: () => Promise<Answer>;
@@ -149,6 +160,29 @@ const CALLS: Readonly<Record<string, Call>> = {
     },
     bad: () => daemon.ask('POST', '/v1/heartbeat', { body: {}, headers: { authorization: 'Bearer r-x.y' } }),
     code: 'fenced',
+  },
+  submit: {
+    good: async () => asRun('/v1/submit', { data: 'found', key: 'k' }),
+    bad: async () => asRun('/v1/submit', { data: 'other', key: 'k' }),
+    code: 'conflict',
+  },
+  usageAdd: {
+    good: async () => asRun('/v1/usage/add', { model: 'm', input: 1, key: 'k' }),
+    bad: async () => asRun('/v1/usage/add', { model: 'm', input: 0.5 }),
+    code: 'usage',
+  },
+  submitLs: {
+    good: async () => (await asRun('/v1/submit', { data: 'listed' }), get('/v1/submissions?refused=false')),
+    bad: () => get('/v1/submissions?session=none'),
+    code: 'not_found',
+  },
+  submitShow: {
+    good: async () => {
+      const { id } = (await asRun('/v1/submit', { data: 'shown' })).json<{ id: string }>();
+      return get(`/v1/submissions/${id}`);
+    },
+    bad: () => get('/v1/submissions/none'),
+    code: 'not_found',
   },
   ls: {
     good: () => get('/v1/sessions?range=all'),
@@ -402,6 +436,12 @@ describe('the same mistake has the same code as on the command line', () => {
       () => ['logs', '--screen', 'live'],
     ],
     ['usage', 'a heartbeat from outside', () => post('/v1/heartbeat'), () => ['heartbeat']],
+    [
+      'usage',
+      'a submission from outside',
+      () => post('/v1/submit', { data: 'x' }),
+      () => ['submit', '--data', CLI],
+    ],
     [
       'no_log',
       'the log of one without',

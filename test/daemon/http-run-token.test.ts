@@ -1,5 +1,7 @@
 /** What the bearer of one run's token may do: act for that run alone, and look at its own session. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SubmissionDetailView, SubmissionsView } from '../../src/api/submission-view.ts';
+import { MAX_SUBMISSION_BYTES } from '../../src/lifecycle/submission.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, runWithToken, told } from './support.ts';
@@ -82,6 +84,19 @@ describe('a run’s token', () => {
     '/metrics',
     '/openapi.json',
     '/docs',
+    '/v1/submissions',
+    '/v1/submissions?session=other',
+    '/v1/submissions?session=none',
+    '/v1/submissions?session=',
+    '/v1/submissions?refused=true',
+    '/v1/submissions?session=other&session=own',
+    // The session of a question counts only where it is asked for.
+    '/v1/events?session=own',
+    '/v1/sessions?session=own',
+    '/v1/scan?session=own',
+    '/v1/submissions/none',
+    '/v1/submissions/',
+    '/v1/submissions/sub-',
     '/v1/none',
   ])('does not show %s', async (path) => {
     expect(await both('GET', path)).toBe('403 forbidden');
@@ -106,6 +121,10 @@ describe('a run’s token', () => {
     ['DELETE', '/v1/sessions/own', undefined],
     ['POST', '/v1/heartbeat/', {}],
     ['PUT', '/v1/heartbeat', {}],
+    ['POST', '/v1/submit/', { data: 'x' }],
+    ['POST', '/v1/submissions', { data: 'x' }],
+    ['PUT', '/v1/submit', { data: 'x' }],
+    ['POST', '/v1/usage', {}],
   ])('does not let it %s %s', async (method, path, body) => {
     expect(await both(method, path, { body })).toBe('403 forbidden');
     for (const { run } of [own, other])
@@ -149,7 +168,97 @@ describe('a run’s token', () => {
     expect(await both('GET', '/v1/sessions/own', {}, second.bearer)).toBe('401 unauthorised');
   });
 
-  it('is needed for a heartbeat: the user’s own is none', async () => {
-    expect(told(await daemon.ask('POST', '/v1/heartbeat', { body: {} }))).toBe('400 usage');
+  const REPORTS = [
+    ['/v1/heartbeat', {}],
+    ['/v1/submit', { data: 'x' }],
+    ['/v1/usage/add', { model: 'm', input: 1 }],
+  ] as const;
+
+  it.each(REPORTS)('is needed for %s: the user’s own is none', async (path, body) => {
+    expect(told(await daemon.ask('POST', path, { body }))).toBe('400 usage');
+  });
+
+  it.each(REPORTS)('that is wrong does not write by %s, and nothing is kept', async (path, body) => {
+    for (const bearer of [`${own.bearer}x`, `Bearer r-made.up`]) {
+      expect(await both('POST', path, { body }, bearer)).toBe('409 fenced');
+    }
+    expect((await daemon.ask('GET', '/v1/submissions')).json()).toEqual({ submissions: [], isCut: false });
+  });
+
+  it('submits for its own run, and shows what its own session submitted, and no other', async () => {
+    const submit = async (bearer: string, data: string) =>
+      (await daemon.ask('POST', '/v1/submit', { body: { data }, headers: { authorization: bearer } })).json<{
+        id: string;
+      }>();
+    const [mine, foreign] = [await submit(own.bearer, 'mine'), await submit(other.bearer, 'foreign')];
+    expect(mine).toEqual({ accepted: true, again: false, id: expect.stringMatching(/^sub-/) });
+    expect(await submit(own.bearer, 'mine')).toEqual({ ...mine, again: true });
+    const asked = { headers: { authorization: own.bearer } };
+    const list = (await daemon.ask('GET', '/v1/submissions?session=own', asked)).json<SubmissionsView>();
+    expect(list.submissions.map(({ id }) => id)).toEqual([mine.id]);
+    const shown = (await daemon.ask('GET', `/v1/submissions/${mine.id}`, asked)).json<SubmissionDetailView>();
+    expect(shown).toMatchObject({ id: mine.id, session: 'own', data: 'mine' });
+    for (const path of [
+      `/v1/submissions/${foreign.id}`,
+      `/v1/submissions/${foreign.id.slice(0, -1)}`,
+      `/v1/submissions/%73ub${foreign.id.slice(3)}`,
+      `/v1/submissions/${mine.id}%2f..%2f${foreign.id}`,
+      // Both begin so.
+      '/v1/submissions/sub-',
+      '/v1/submissions?session=other',
+    ]) {
+      expect({ path, is: await both('GET', path) }).toEqual({ path, is: '403 forbidden' });
+    }
+    expect(await both('GET', '/v1/submissions?session=own&session=other')).toBe('400 usage');
+    expect(told(await daemon.ask('GET', `/v1/submissions/${foreign.id}`))).toBe('200 ok');
+  });
+
+  it('of a superseded run has its submission kept, and is told as what', async () => {
+    const first = await runWithToken(sandbox, 'late');
+    const second = await runWithToken(sandbox, 'late', '--on-live', 'retire', '--grace', '0');
+    const { error } = (
+      await daemon.ask('POST', '/v1/submit', {
+        body: { data: 'found' },
+        headers: { authorization: first.bearer },
+      })
+    ).json();
+    const list = (
+      await daemon.ask('GET', '/v1/submissions?session=late&refused=true')
+    ).json<SubmissionsView>();
+    expect(error.details).toEqual({
+      run: first.run.id,
+      current: second.run.id,
+      kept: list.submissions[0]?.id,
+    });
+    expect(await both('POST', '/v1/usage/add', { body: { model: 'm', input: 1 } }, first.bearer)).toBe(
+      '409 fenced',
+    );
+    await sandbox.json(['kill', 'late']);
+  });
+
+  it('submits the largest text in the worst encoding; one byte more, or a larger body, is too large', async () => {
+    const ask = async (body: unknown) => {
+      const headers = { authorization: own.bearer, 'content-type': 'application/json' };
+      return told(await daemon.ask('POST', '/v1/submit', { body, headers }));
+    };
+    // Six bytes for each of these.
+    expect(await ask({ data: '\u0001'.repeat(MAX_SUBMISSION_BYTES) })).toBe('200 ok');
+    expect(await ask({ data: 'x'.repeat(MAX_SUBMISSION_BYTES + 1) })).toBe('413 too_large');
+    expect(await ask('{"data":"\\ud800"}')).toBe('400 usage');
+    expect(await ask({ data: 'a\0b' })).toBe('400 usage');
+    expect(await ask({ data: 'a', more: 1 })).toBe('400 usage');
+    // Only said to be so large: what is cut off while it is being sent may not come to read the answer.
+    const announce = (bytes: number, path: string) => {
+      const headers = {
+        authorization: own.bearer,
+        'content-type': 'application/json',
+        'content-length': String(bytes),
+      };
+      return both('POST', path, { body: '{}', headers });
+    };
+    expect(await announce(7 * MAX_SUBMISSION_BYTES, '/v1/submit')).toBe('413 too_large');
+    for (const path of ['/v1/usage/add', '/v1/heartbeat']) {
+      expect(await announce(MAX_SUBMISSION_BYTES + 1, path)).toBe('413 too_large');
+    }
   });
 });

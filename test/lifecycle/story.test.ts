@@ -99,6 +99,9 @@ describe('a story', () => {
   });
 
   it('names the late run, its write, and the run that stands', () => {
+    const kept = { write: 'submission', because: 'it has ended', current: 'run-2', kept: 'sub-1' };
+    expectNamed(told('write.fenced', kept), ['submission', 'run-1', 'run-2', 'sub-1']);
+    expectNamed(told('submission.accepted', { submission: 'sub-1', bytes: 12 }), ['sub-1', '12']);
     const text = told('write.fenced', { write: 'result', because: 'it has ended', current: 'run-2' });
     expectNamed(text, ['run-1', 'result', 'it has ended', 'run-2']);
   });

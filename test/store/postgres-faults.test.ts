@@ -10,12 +10,15 @@ import { openPostgres } from '../../src/store/postgres.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row } from '../../src/store/sql.ts';
 import type { Store } from '../../src/store/store.ts';
+import { addUsage } from '../../src/supervisor/add-usage.ts';
+import type { Context } from '../../src/supervisor/context.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { eventually } from '../support/processes.ts';
 import { claimOf, end, intend, many, start, TOKEN, won } from './examples.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 import type { CommitFault, FaultProxy } from './fault-proxy.ts';
+import { submissionOf } from './submissions.ts';
 
 /** A person who waits longer than this for "the store does not answer" has been forgotten. */
 const UNAVAILABLE_WITHIN_MS = 25_000;
@@ -105,6 +108,48 @@ describe('a connection cut at a commit', () => {
       expect(await witness.usagePositions(session.id)).toStrictEqual([{ ...file, position: to }]);
       expect((await witness.figures()).tokens).toStrictEqual({ claude: spent });
       expect(proxy.faultsMet()).toBe(1);
+    });
+
+    test('a submission is accepted once, and the caller is told that it was not there before', async () => {
+      const { session, run } = await won(witness, claimOf('alpha'));
+      const given = submissionOf(run.id, 'found');
+      proxy.atCommits(fault());
+      expect(await store.submit(given)).toStrictEqual({ is: 'accepted', id: given.id, again: false });
+      expect(await kindsOf(witness, session.id)).toStrictEqual(['run.claimed', 'submission.accepted']);
+      expect((await witness.submissions({ which: 'all', limit: 9 })).map(({ id }) => id)).toStrictEqual([
+        given.id,
+      ]);
+      expect(proxy.faultsMet()).toBe(1);
+    });
+
+    test('a late submission is kept once, and counted once', async () => {
+      const { session, run } = await won(witness, claimOf('alpha'));
+      await witness.step(run.id, end());
+      const given = submissionOf(run.id, 'found');
+      proxy.atCommits(fault());
+      expect(await store.submit(given)).toMatchObject({ is: 'fenced', known: { id: given.id, as: 'kept' } });
+      expect(await kindsOf(witness, session.id)).toStrictEqual(['run.claimed', 'run.ended', 'write.fenced']);
+      expect(await witness.submissions({ which: 'refused', limit: 9 })).toHaveLength(1);
+      expect((await witness.figures()).counters.writes_fenced).toBe(1);
+      expect(proxy.faultsMet()).toBe(1);
+    });
+
+    test('what a run reports to have spent is counted once', async () => {
+      const { run } = await won(witness, claimOf('alpha', { harness: 'command' }));
+      const tokens = { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+      // It has no event by which a lost commit is known, so done again it finds itself; nobody waits for it meanwhile.
+      proxy.atCommits({ kind: fault().kind === 'cut before' ? 'cut before' : 'cut after' });
+      const result = await store.addUsage({ runId: run.id, token: TOKEN, key: 'k', model: 'm', tokens });
+      expect(result).toStrictEqual({ is: 'accepted', again: fault().kind !== 'cut before' });
+      expect(await witness.usageOf({ by: 'run' })).toStrictEqual([{ name: run.id, ...tokens, late: 0 }]);
+      expect(proxy.faultsMet()).toBe(1);
+
+      // Without a key of the caller's it cannot have been there before, and is not said to.
+      proxy.atCommits({ kind: 'cut after' });
+      const context = { store } as Context; // With credentials given it needs no more.
+      const added = await addUsage(context, { model: 'm', input: 7 }, { run: run.id, token: TOKEN });
+      expect(added).toMatchObject({ accepted: true, again: false });
+      expect(await witness.usageOf({ by: 'run' })).toMatchObject([{ input: 12 }]);
     });
 
     test('a note is kept once, and a removal happens once', async () => {

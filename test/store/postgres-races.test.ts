@@ -10,6 +10,7 @@ import type { PostgresServer } from '../support/postgres.ts';
 import { eventually } from '../support/processes.ts';
 import { claimOf, end, many, start, won } from './examples.ts';
 import { startFaultProxy } from './fault-proxy.ts';
+import { submissionOf } from './submissions.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -106,6 +107,43 @@ test('a step on a run that ended after it was read changes nothing, even without
   expect((await rival.run(run.id))?.ending?.outcome).toBe('completed');
   const kinds = (await rival.eventsOf(session.id)).map(({ kind }) => kind);
   expect(kinds).toStrictEqual(['run.claimed', 'run.ended']);
+});
+
+test('a submission that waits while its run ends, and another begins, is refused and kept, not accepted', async () => {
+  const [store, rival] = [await open(), await open()];
+  const { run } = await won(rival, claimOf('alpha'));
+  await direct.query('begin');
+  await direct.query('select * from sessions for update');
+  const given = submissionOf(run.id, 'found');
+  const submitting = store.submit(given);
+  // It has read the run, which was current then, and now waits for the session.
+  await eventually('the submission waits', somebodyWaits);
+  await rival.step(run.id, end({ outcome: 'superseded' }));
+  await direct.query('commit');
+  expect(await submitting).toMatchObject({
+    is: 'fenced',
+    because: 'it has ended (superseded)',
+    known: { id: given.id, as: 'kept' },
+  });
+});
+
+test('a run that ends waits for its submission, which then stands before the end', async () => {
+  const proxy = await startFaultProxy(server);
+  const [slow, rival] = [await open(proxy.url(url)), await open()];
+  const { session, run } = await won(rival, claimOf('alpha'));
+  let ending: Promise<unknown> = Promise.resolve();
+  proxy.atCommits({
+    kind: 'delay',
+    meanwhile: async () => {
+      ending = rival.step(run.id, end());
+      await eventually('the end waits', somebodyWaits);
+    },
+  });
+  expect((await slow.submit(submissionOf(run.id, 'found'))).is).toBe('accepted');
+  await ending;
+  const kinds = (await rival.eventsOf(session.id)).map(({ kind }) => kind);
+  expect(kinds).toStrictEqual(['run.claimed', 'submission.accepted', 'run.ended']);
+  await proxy.close();
 });
 
 /** Injects the fault: rows are read without their lock, and the rival comes right after the first read. */

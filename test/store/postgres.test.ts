@@ -13,6 +13,8 @@ import { describeGeneratedHistories } from './generated-histories.ts';
 import { describeStoreChildren } from './children.ts';
 import { describeStoreLog } from './log.ts';
 import { describeStoreRaces } from './races.ts';
+import { describeStoreReportedUsage } from './reported-usage.ts';
+import { describeStoreSubmissions } from './submissions.ts';
 import { describeStoreUsage } from './usage.ts';
 
 let server: PostgresServer;
@@ -29,6 +31,8 @@ describeStoreChildren(engine);
 describeStoreLog(engine);
 describeStoreRaces(engine);
 describeStoreUsage(engine);
+describeStoreReportedUsage(engine);
+describeStoreSubmissions(engine);
 describeGeneratedHistories(engine);
 
 async function createDatabase(): Promise<Database> {

@@ -3,7 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { ReeveError } from '../../api/errors.ts';
-import { resolveSession } from '../../supervisor/resolve.ts';
+import { MAX_SUBMISSION_BYTES } from '../../lifecycle/submission.ts';
 import { isWell } from '../health.ts';
 import { foreignness } from './access.ts';
 import type { Caller } from './access.ts';
@@ -11,14 +11,18 @@ import { addActing } from './acting.ts';
 import { DOCS_STYLE, docsPage } from './docs-page.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
+import { addReporting } from './reporting.ts';
 import { answerError, usageError } from './operation.ts';
 import type { App, Environment } from './operation.ts';
+import { requireOwn } from './own.ts';
 import { addPage, SECURITY_HEADERS } from './page.ts';
 import type { Parts } from './parts.ts';
 import { addStreams } from './streams.ts';
 
 /** A prompt of a hundred thousand characters, in the worst encoding, and room around it. */
 const MAX_BODY_BYTES = 1024 * 1024;
+/** The largest submission in the worst encoding, six bytes for one, and room around it. */
+const MAX_SUBMIT_BODY_BYTES = 6 * MAX_SUBMISSION_BYTES + 16 * 1024;
 
 export function createApp(parts: Parts): App {
   const app: App = new OpenAPIHono<Environment>({
@@ -67,11 +71,12 @@ export function createApp(parts: Parts): App {
         hint: 'Open the page with `reeve open`; a program sends the token of daemon/token as bearer.',
       });
     }
-    if (caller.is === 'run') await requireOwn(parts, caller, request.req);
+    if (caller.is === 'run') await requireOwn(parts.context, caller, request.req);
     request.set('caller', caller);
     await next();
   });
-  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: () => Promise.reject(tooLarge()) }));
+  const [limit, submitLimit] = [limitTo(MAX_BODY_BYTES), limitTo(MAX_SUBMIT_BODY_BYTES)];
+  app.use((request, next) => (request.req.path === '/v1/submit' ? submitLimit : limit)(request, next));
   app.use(async (request, next) => {
     if (request.req.method === 'POST') requireJson(request.req.header('content-type'));
     await next();
@@ -83,6 +88,7 @@ export function createApp(parts: Parts): App {
   addStreams(app, parts);
   addLooking(app, parts);
   addActing(app, parts);
+  addReporting(app, parts);
   addMachine(app, parts);
   addDocumentation(app, parts);
   return app;
@@ -95,55 +101,6 @@ function callerOf(request: Headers, via: Environment['Bindings']['via'], parts: 
   return parts.access.caller(via, { authorization, cookie });
 }
 
-/** What a run may ask with its own token: about its own session, and as itself. */
-const OWN_LOOKS = /^\/v1\/sessions\/([^/]+)(?:\/(?:runs|why|events|logs))?$/;
-
-interface Asked {
-  readonly method: string;
-  readonly path: string;
-  query(name: string): string | undefined;
-}
-
-async function requireOwn(
-  { context }: Parts,
-  caller: Extract<Caller, { is: 'run' }>,
-  request: Asked,
-): Promise<void> {
-  if (request.method === 'POST' && request.path === '/v1/heartbeat') return;
-  const forbidden = new ReeveError('forbidden', 'With a run’s token only that run can be spoken for.', {
-    hint: 'It may send its heartbeat, and look at its own session.',
-  });
-  const held = await context.store.heldBy(caller.run, caller.token);
-  if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');
-  const asked = request.method === 'GET' ? sessionAsked(request) : undefined;
-  if (asked === undefined) throw forbidden;
-  if ((await sessionIdOf(context, asked)) !== held.sessionId) throw forbidden;
-}
-
-/** Undefined for what is about no session, or about all. */
-function sessionAsked(request: Asked): string | undefined {
-  // Of several, whatever answers this refuses them all.
-  if (request.path === '/v1/usage') return request.query('session');
-  const encoded = OWN_LOOKS.exec(request.path)?.[1];
-  try {
-    return encoded === undefined ? undefined : decodeURIComponent(encoded);
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
-  }
-}
-
-/** Null for what is none, or several: which others there are is not for a run to know. */
-async function sessionIdOf(context: Parts['context'], reference: string): Promise<string | null> {
-  try {
-    return (await resolveSession(context, reference)).session.id;
-  } catch (error) {
-    const isNone = error instanceof ReeveError && (error.code === 'not_found' || error.code === 'ambiguous');
-    if (isNone) return null;
-    throw error;
-  }
-}
-
 /** Anything else could be sent by a form of any page. */
 function requireJson(type: string | undefined): void {
   if (/^application\/json\s*(;|$)/.test(type ?? '')) return;
@@ -152,8 +109,9 @@ function requireJson(type: string | undefined): void {
   });
 }
 
-function tooLarge(): ReeveError {
-  return new ReeveError('too_large', `The body has more than ${MAX_BODY_BYTES} bytes.`);
+function limitTo(bytes: number) {
+  const error = () => new ReeveError('too_large', `The body has more than ${bytes} bytes.`);
+  return bodyLimit({ maxSize: bytes, onError: () => Promise.reject(error()) });
 }
 
 async function healthOf({ context, health }: Parts) {

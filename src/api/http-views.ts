@@ -1,6 +1,17 @@
 /** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
 import type { ChildView, RunView, SessionView } from './session-view.ts';
 
+/** One limit that counts for a session, and how much of it is used up. */
+export interface BudgetView {
+  readonly scope: 'run' | 'session' | 'tree' | 'day';
+  readonly kind: 'tokens' | 'cost' | 'minutes';
+  readonly spent: number;
+  readonly limit: number;
+  /** Of the limit; more than 1 when it was overspent. */
+  readonly fraction: number;
+  readonly state: 'within' | 'warn' | 'over';
+}
+
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
 export interface SessionRow extends SessionView {
   /** The branch checked out in its directory; null where that is no repository, or a commit is checked out. */
@@ -9,6 +20,8 @@ export interface SessionRow extends SessionView {
   readonly memoryBytes: number | null;
   /** What it has spent in all, cached input included; null when nothing is known. */
   readonly tokens: number | null;
+  /** The limits that count for it, the one that is used up most first; empty when there is none, and once it has ended. */
+  readonly budgets: readonly BudgetView[];
 }
 
 export interface OverviewView {

@@ -176,6 +176,7 @@ function detailOf(plan: Plan, number: number, runs: readonly RunView[], nowMs: n
     branch: plan.branch === undefined ? 'main' : plan.branch,
     memoryBytes: isLive ? (180 + number * 37) * MEGABYTE : null,
     tokens: number % 3 === 2 ? null : 41_000 * number,
+    budgets: [],
     runs,
     children: plan.children?.(run) ?? [],
     doubt: plan.doubt ?? null,

@@ -12,6 +12,26 @@ export interface BudgetView {
   readonly state: 'within' | 'warn' | 'over';
 }
 
+export interface BudgetDetail extends BudgetView {
+  /** Whose it is: a run, a session, or a day. */
+  readonly holder: string;
+  readonly onExceeded: 'end' | 'ask';
+  /** Models whose price is not known, so that what they cost is not in it. */
+  readonly unpriced: readonly string[];
+}
+
+/** What counts for one session. */
+export interface SessionBudgets {
+  readonly session: string;
+  readonly id: string;
+  readonly live: boolean;
+  readonly onExceeded: 'end' | 'ask';
+  /** What its own runs spent, without those below them. */
+  readonly ownTokens: number;
+  /** The one that is used up most first. */
+  readonly budgets: readonly BudgetDetail[];
+}
+
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
 export interface SessionRow extends SessionView {
   /** The branch checked out in its directory; null where that is no repository, or a commit is checked out. */

@@ -4,6 +4,7 @@
  */
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
+import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
@@ -23,10 +24,48 @@ function count(text: string): number {
   throw new InvalidValue('it takes a whole number');
 }
 
+const MULTIPLES: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 };
+
+function tokens(text: string): number {
+  const [, number = '', letter = ''] = /^(\d[\d_]*(?:\.\d+(?=[kKmM]))?)([kKmM]?)$/.exec(text) ?? [];
+  const value = Math.round(Number(number.replaceAll('_', '')) * (MULTIPLES[letter.toLowerCase()] ?? 0));
+  if (number !== '' && isLimit('tokens', value)) return value;
+  throw new InvalidValue('it takes a number of tokens above 0, as in 500k, 2M or 1000000');
+}
+
+function limit(kind: 'cost' | 'minutes'): (text: string) => number {
+  return (text) => {
+    if (/^\d+(\.\d+)?$/.test(text) && isLimit(kind, Number(text))) return Number(text);
+    throw new InvalidValue('it takes a number above 0');
+  };
+}
+
 function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidValue('it takes a port, from 0 to 65535');
 }
+
+const BUDGET_FLAGS = [
+  {
+    name: 'max-tokens',
+    value: 'COUNT',
+    read: tokens,
+    says: 'what the session and all below it may spend, as in 2M, 500k',
+  },
+  { name: 'max-cost', value: 'AMOUNT', read: limit('cost'), says: 'the same in money, by the known prices' },
+  {
+    name: 'max-minutes',
+    value: 'MINUTES',
+    read: limit('minutes'),
+    says: 'the same in time; while the machine sleeps none is spent',
+  },
+  {
+    name: 'on-budget',
+    value: 'WHAT',
+    choices: ON_EXCEEDED,
+    says: 'when a limit is reached: end the run, or ask a person',
+  },
+] as const;
 
 const START_FLAGS = [
   { name: 'cwd', value: 'DIR', says: 'the directory to run in' },
@@ -52,6 +91,7 @@ const START_FLAGS = [
     read: seconds,
     says: 'between asking the old owner to end and killing it (10)',
   },
+  ...BUDGET_FLAGS,
   JSON_FLAG,
 ] as const;
 
@@ -239,6 +279,24 @@ export const VERBS: readonly Verb[] = [
     arguments: [{ ...SESSION, many: true }],
     flags: [JSON_FLAG],
     execute: async ({ words, flags }) => (await end()).rm(words, flags),
+  },
+  {
+    name: 'budget',
+    group: 'Budgets',
+    says: 'what may be spent, and what is spent of it; of all live sessions, or of one',
+    arguments: [{ ...SESSION, optional: true }],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [session], flags }) =>
+      (await import('./commands/budget.ts')).budget(session, flags),
+  },
+  {
+    name: 'budget set',
+    group: 'Budgets',
+    says: 'change what a session may spend; what was spent stays spent',
+    arguments: [SESSION],
+    flags: [...BUDGET_FLAGS, { name: 'none', says: 'no limit of its own any more' }, JSON_FLAG],
+    execute: async ({ words: [session = ''], flags }) =>
+      (await import('./commands/budget.ts')).budgetSet(session, flags),
   },
   {
     name: 'scan',

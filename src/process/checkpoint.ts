@@ -24,7 +24,9 @@ export type Checkpoint =
   | 'reports.taken'
   | 'outsiders.sought'
   | 'ledger.read'
-  | 'ledger.recorded';
+  | 'ledger.recorded'
+  | 'watch.begun'
+  | 'budget.judged';
 
 const POLL_MS = 5;
 

@@ -5,6 +5,7 @@
  * that it still is so, and add the event. Nought rows changed means that the race was lost, and the caller is told.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { changeBudget } from '../lifecycle/session-budget.ts';
 import { takeStep } from '../lifecycle/run.ts';
 import type { ClaimedRun, Run, Step, StepResult } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -16,10 +17,12 @@ import {
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
 } from './rows.ts';
+import { budgetMethods } from './budget-methods.ts';
 import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
 import { bindNative, observe } from './observe.ts';
 import { slotsFor } from './sql.ts';
+import { usageMethods } from './usage-methods.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type {
   ClaimRequest,
@@ -98,39 +101,15 @@ export function createStore(driver: SqlDriver): Store {
     lastSeq: () => lastSeq(driver),
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
     figures: () => figures(driver),
-    ...usageMethods(driver),
+    ...usageMethods(driver, (work) => inTransaction(driver, work)),
+    ...budgetMethods(driver, (work) =>
+      inTransaction(driver, (sql, op) => work(sql, (event) => addEvent(sql, op, event))),
+    ),
     watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
       inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
     close: () => driver.close(),
   };
-}
-
-/**
- * Loaded by whoever keeps or asks the ledger: every start pays for what is loaded, and few need it. None of these writes
- * has an event by which a lost commit is known; done again, a batch finds the position moved, and settling settles.
- */
-const usage = () => import('./usage.ts');
-const sums = () => import('./usage-sums.ts');
-const queries = () => import('./usage-queries.ts');
-
-function usageMethods(driver: SqlDriver) {
-  return {
-    conversationsOf: async (sessionId) => (await queries()).conversationsOf(driver, sessionId),
-    recordUsage: async (batch) => {
-      const { recordUsage } = await usage();
-      return inTransaction(driver, (sql) => recordUsage(sql, batch));
-    },
-    usagePositions: async (sessionId) => (await queries()).usagePositions(driver, sessionId),
-    usageOf: async (query) => (await queries()).usageOf(driver, query),
-    usageTotals: async (sessionIds) => (await queries()).usageTotals(driver, sessionIds),
-    usageOfRuns: async (runs) => (await queries()).usageOfRuns(driver, runs),
-    unsettledRuns: async (sinceMs, limit) => (await queries()).unsettledRuns(driver, sinceMs, limit),
-    settleUsage: async (runId) => {
-      const { settleUsage } = await sums();
-      return inTransaction(driver, (sql) => settleUsage(sql, runId));
-    },
-  } satisfies Partial<Store>;
 }
 
 export function hashToken(token: string): string {
@@ -159,7 +138,7 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
   await insertRun(sql, run);
   if (earlier !== null) {
     await sql.run(
-      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ?, native_id = ? where id = ?',
+      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ?, native_id = ?, budget = ? where id = ?',
       [
         session.epoch,
         run.id,
@@ -167,6 +146,7 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
         JSON.stringify(session.argv),
         session.harness,
         session.nativeId,
+        budgetText(session),
         session.id,
       ],
     );
@@ -185,6 +165,10 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
       ...(run.parent === null ? {} : { parent: run.parent }),
     },
   });
+  if (request.budget !== undefined) {
+    const event = { sessionId: session.id, runId: run.id, kind: 'budget.set', actor: run.actor };
+    await insertEvent(sql, op, atMs, { ...event, data: { budget: session.budget } });
+  }
   if (earlier !== null) {
     const add = (event: NewEvent) => insertEvent(sql, op, atMs, event);
     await adoptWaiting(sql, run, atMs, add);
@@ -231,8 +215,8 @@ async function bindRequested(sql: Sql, request: ClaimRequest, sessionId: string,
 
 function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
   return sql.run(
-    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at, native_id)
-     values (?, ?, ?, ?, ?, 1, ?, ?, ?) on conflict (name) do nothing`,
+    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at, native_id, budget)
+     values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?) on conflict (name) do nothing`,
     [
       request.sessionId,
       request.sessionName,
@@ -242,8 +226,13 @@ function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<n
       request.runId,
       atMs,
       request.nativeId,
+      budgetText({ budget: changeBudget(null, request.budget ?? {}) }),
     ],
   );
+}
+
+function budgetText({ budget }: Pick<Session, 'budget'>): string | null {
+  return budget === null ? null : JSON.stringify(budget);
 }
 
 /** What the claim writes, as facts. */
@@ -263,6 +252,7 @@ function claimedFrom(
     epoch,
     createdAtMs: earlier?.createdAtMs ?? atMs,
     nativeId,
+    budget: changeBudget(earlier?.budget ?? null, request.budget ?? {}),
   };
   const run: ClaimedRun = {
     id: request.runId,
@@ -286,6 +276,8 @@ function claimedFrom(
     native: nativeId === null ? null : { is: 'asked', id: nativeId },
     activity: null,
     parent: parentageFrom(request),
+    awake: null,
+    overBudget: null,
   };
   return { session, run };
 }
@@ -385,6 +377,10 @@ async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'alway
   await insertEvent(sql, op, await sql.nowMs(), event);
 }
 
+async function addEvent(sql: Sql, op: string, event: NewEvent): Promise<void> {
+  return insertEvent(sql, op, await sql.nowMs(), event);
+}
+
 async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent): Promise<void> {
   await sql.lockEventOrder();
   await sql.run(
@@ -400,7 +396,15 @@ async function removeSession(sql: Sql, op: string, sessionId: string, actor: str
   if (locked === undefined) return true;
   const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
   if (live.length > 0) return false;
-  for (const table of ['events', 'usage', 'usage_sums', 'usage_files', 'runs', 'native_sessions'] as const) {
+  for (const table of [
+    'events',
+    'usage',
+    'usage_sums',
+    'usage_files',
+    'runs',
+    'native_sessions',
+    'budget_marks',
+  ] as const) {
     await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
   }
   await sql.run('delete from sessions where id = ?', [sessionId]);

@@ -4,6 +4,7 @@ import type { SessionView } from '../api/session-view.ts';
 import { totalOf } from '../lifecycle/usage.ts';
 import type { ProcessFact } from '../process/process-table.ts';
 import { branchIn } from './branch.ts';
+import { budgetsForRows } from './budget-view.ts';
 import type { Context } from './context.ts';
 import { list, listOf, show } from './list.ts';
 import type { Range } from './list.ts';
@@ -43,6 +44,10 @@ export async function tree(context: Context, reference: string): Promise<TreeVie
 /** The process table is read once for all of them, and the ledger too. */
 async function withLooks(context: Context, views: readonly SessionView[]): Promise<readonly SessionRow[]> {
   const spent = await context.store.usageTotals(views.map(({ id }) => id));
+  const budgets = await budgetsForRows(
+    context,
+    views.flatMap(({ id, run }) => (run.state === 'ended' ? [] : [id])),
+  );
   const keepers = views.flatMap(({ run }) =>
     // Proven alive, it is a process of this machine.
     run.liveness !== 'alive' || run.keeperPid === null ? [] : [run.keeperPid],
@@ -63,7 +68,7 @@ async function withLooks(context: Context, views: readonly SessionView[]): Promi
       branch: branches.get(view.cwd) ?? null,
       memoryBytes: held.length === 0 ? null : held.reduce((sum, bytes) => sum + bytes, 0),
       tokens,
-      budgets: [],
+      budgets: budgets.get(view.id) ?? [],
     };
   });
 }

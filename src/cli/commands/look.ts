@@ -2,6 +2,7 @@
 import { bold, dim, green, red, yellow } from '../render/style.ts';
 import { ReeveError } from '../../api/errors.ts';
 import type { RunView } from '../../api/session-view.ts';
+import { amount } from '../../lifecycle/budget-words.ts';
 import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
 import { homeFrom } from '../../supervisor/home.ts';
@@ -34,14 +35,32 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
 export async function show(reference: string, options: OutputOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const detail = await reeve.show(reference);
-    print(options, detail, renderDetail(detail, Date.now()));
+    const text =
+      options.json === true ? '' : renderDetail(detail, await budgetRows(reeve, detail.id), Date.now());
+    print(options, detail, text);
     return 0;
   });
 }
 
-function renderDetail(detail: SessionDetail, nowMs: number): string {
+type FactRow = [name: string, value: string];
+
+/** A configuration that cannot be used is no reason to show nothing. */
+async function budgetRows(reeve: Reeve, id: string): Promise<FactRow[]> {
+  try {
+    const [found] = await reeve.budget(id);
+    return (found?.budgets ?? []).map(({ kind, spent, limit, scope, state }) => {
+      const text = `${amount(kind, spent)} of ${amount(kind, limit)} (${scope})`;
+      return ['budget', state === 'within' ? text : (state === 'warn' ? yellow : red)(text)];
+    });
+  } catch (error) {
+    if (!(error instanceof ReeveError) || error.code !== 'bad_config') throw error;
+    return [['budget', `not known: ${error.message}`]];
+  }
+}
+
+function renderDetail(detail: SessionDetail, budgets: readonly FactRow[], nowMs: number): string {
   const { run } = detail;
-  const rows: [string, string][] = [
+  const rows: FactRow[] = [
     ['session', `${bold(detail.name)} ${dim(detail.id)}`],
     ['status', `${statusMark(detail.status)} ${coloured(detail.status)}${sinceOf(detail, nowMs)}`],
     ['command', detail.argv.join(' ')],
@@ -52,6 +71,7 @@ function renderDetail(detail: SessionDetail, nowMs: number): string {
   ];
   if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
   if (run.parent !== null) rows.push(['child of', `run ${run.parent}`]);
+  rows.push(...budgets);
   if (run.reason !== null) rows.push(['reason', run.reason]);
   if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
   const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);

@@ -108,7 +108,13 @@ async function prepare(root: string, fresh: string): Promise<void> {
   const here = { ...table.host, pid: 4_194_304, startTime: '1' };
   const request = { ...claimRequest('long'), harness: 'claude', nativeId: NATIVE_ID, launcher: here };
   await store.claim(request);
-  await store.step(request.runId, { kind: 'start', keeper: here, containment: { by: 'marks' }, atMs: 1 });
+  await store.step(request.runId, {
+    kind: 'start',
+    keeper: here,
+    containment: { by: 'marks' },
+    atMs: 1,
+    awakeFromMs: 1,
+  });
   await store.close();
   copyDatabase(join(root, 'state', 'reeve.db'), fresh);
 }

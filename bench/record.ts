@@ -40,6 +40,7 @@ export async function recordEnded(store: Store, name: string): Promise<void> {
     keeper: NOBODY,
     containment: { by: 'subreaper' },
     atMs: Date.now(),
+    awakeFromMs: 0,
   });
   await store.step(runId, { kind: 'executing', harness: NOBODY });
   const { taken } = await store.step(runId, {

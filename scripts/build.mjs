@@ -7,13 +7,17 @@ import { build } from 'vite';
 
 // What every start needs.
 const CORE =
-  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission)|src\/process\/|src\/api\/(?:errors|time-words)\.ts|src\/store\/(?!postgres|sole-holder|usage|fence|submissions)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget)|src\/process\/|src\/api\/(?:errors|time-words)\.ts|src\/store\/(?!postgres|sole-holder|usage(?!-methods)|fence|submissions|budgets)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|config-path|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });
 
 // Programs as CommonJS: Node loads that, and built-in modules from it, several times faster, and they start often.
-await bundle({ reeve: 'src/cli/main.ts', finaliser: 'src/finaliser/main.ts' }, 'cjs', 'cjs');
+await bundle(
+  { reeve: 'src/cli/main.ts', finaliser: 'src/finaliser/main.ts', watcher: 'src/watcher/main.ts' },
+  'cjs',
+  'cjs',
+);
 await bundle({ index: 'src/index.ts' }, 'esm', 'js');
 for (const program of ['process/keeper.pl', 'hook/hook.sh', 'hook/opencode-plugin.mjs']) {
   copyFileSync(`src/${program}`, `dist/${program.split('/')[1]}`);

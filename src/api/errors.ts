@@ -29,6 +29,7 @@ export const ERRORS = {
   forbidden: { httpStatus: 403, exitCode: 1 },
   too_large: { httpStatus: 413, exitCode: 2 },
   busy: { httpStatus: 409, exitCode: 1 },
+  over_budget: { httpStatus: 402, exitCode: 8 },
   harness_missing: { httpStatus: 422, exitCode: 1 },
   bad_settings: { httpStatus: 422, exitCode: 1 },
   tmux_missing: { httpStatus: 422, exitCode: 1 },

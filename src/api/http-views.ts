@@ -2,6 +2,37 @@
 import type { ChildView, RunView, SessionView } from './session-view.ts';
 import type { SessionSpentView } from './usage-view.ts';
 
+/** One limit that counts for a session, and how much of it is used up. */
+export interface BudgetView {
+  readonly scope: 'run' | 'session' | 'tree' | 'day';
+  readonly kind: 'tokens' | 'cost' | 'minutes';
+  readonly spent: number;
+  readonly limit: number;
+  /** Of the limit; more than 1 when it was overspent. */
+  readonly fraction: number;
+  readonly state: 'within' | 'warn' | 'over';
+}
+
+export interface BudgetDetail extends BudgetView {
+  /** Whose it is: a run, a session, or a day. */
+  readonly holder: string;
+  readonly onExceeded: 'end' | 'ask';
+  /** Models whose price is not known, so that what they cost is not in it. */
+  readonly unpriced: readonly string[];
+}
+
+/** What counts for one session. */
+export interface SessionBudgets {
+  readonly session: string;
+  readonly id: string;
+  readonly live: boolean;
+  readonly onExceeded: 'end' | 'ask';
+  /** What its own runs spent, without those below them. */
+  readonly ownTokens: number;
+  /** The one that is used up most first. */
+  readonly budgets: readonly BudgetDetail[];
+}
+
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
 export interface SessionRow extends SessionView {
   /** The branch checked out in its directory; null where that is no repository, or a commit is checked out. */
@@ -10,6 +41,8 @@ export interface SessionRow extends SessionView {
   readonly memoryBytes: number | null;
   /** What it has spent in all, cached input included; null when nothing is known. */
   readonly tokens: number | null;
+  /** The limits that count for it, the one that is used up most first; empty when there is none, and once it has ended. */
+  readonly budgets: readonly BudgetView[];
 }
 
 export interface OverviewView {

@@ -4,6 +4,8 @@
  */
 import { z } from '@hono/zod-openapi';
 import type {
+  BudgetDetail,
+  BudgetView,
   DaemonView,
   ErrorView,
   EventsView,
@@ -12,6 +14,7 @@ import type {
   MemberView,
   OverviewView,
   ScreenView,
+  SessionBudgets,
   SessionDetailView,
   SessionRow,
   TreeView,
@@ -86,12 +89,45 @@ const session = {
   epoch: z.int().min(1),
   run: runSchema,
 };
+const budgetShape = {
+  scope: z.enum(['run', 'session', 'tree', 'day']),
+  kind: z.enum(['tokens', 'cost', 'minutes']),
+  spent: z.number(),
+  limit: z.number(),
+  fraction: z.number().openapi({ description: 'Of the limit; more than 1 when it was overspent.' }),
+  state: z.enum(['within', 'warn', 'over']),
+};
+const budgetSchema = z.object(budgetShape).strict().openapi('Budget') satisfies z.ZodType<BudgetView>;
+const onExceeded = z.enum(['end', 'ask']);
+const budgetDetailSchema = z
+  .object({
+    ...budgetShape,
+    holder: z.string().openapi({ description: 'Whose it is: a run, a session, or a day.' }),
+    onExceeded,
+    unpriced: z.array(z.string()).openapi({ description: 'Models whose price is not known.' }),
+  })
+  .strict()
+  .openapi('BudgetDetail') satisfies z.ZodType<BudgetDetail>;
+export const sessionBudgetsSchema = z
+  .object({
+    session: z.string(),
+    id: z.string(),
+    live: z.boolean(),
+    onExceeded,
+    ownTokens: z.int().openapi({ description: 'What its own runs spent, without those below them.' }),
+    budgets: z.array(budgetDetailSchema),
+  })
+  .strict()
+  .openapi('SessionBudgets') satisfies z.ZodType<SessionBudgets>;
 const looks = {
   branch: nullable(z.string()).openapi({ description: 'The branch checked out in its directory.' }),
   memoryBytes: nullable(z.int()).openapi({ description: 'What its whole tree holds in memory.' }),
   tokens: nullable(z.int()).openapi({
     description: 'What it has spent in all, cached input included; null when nothing is known.',
   }),
+  budgets: z
+    .array(budgetSchema)
+    .openapi({ description: 'The limits that count for it, the one that is used up most first.' }),
 };
 const childSchema = z
   .object({

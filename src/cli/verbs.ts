@@ -5,6 +5,7 @@
 import { MAX_REPORTED_TOKENS } from '../lifecycle/usage.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
+import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
@@ -24,15 +25,53 @@ function count(text: string): number {
   throw new InvalidValue('it takes a whole number');
 }
 
+const MULTIPLES: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 };
+
+function tokens(text: string): number {
+  const [, number = '', letter = ''] = /^(\d[\d_]*(?:\.\d+(?=[kKmM]))?)([kKmM]?)$/.exec(text) ?? [];
+  const value = Math.round(Number(number.replaceAll('_', '')) * (MULTIPLES[letter.toLowerCase()] ?? 0));
+  if (number !== '' && isLimit('tokens', value)) return value;
+  throw new InvalidValue('it takes a number of tokens above 0, as in 500k, 2M or 1000000');
+}
+
+function limit(kind: 'cost' | 'minutes'): (text: string) => number {
+  return (text) => {
+    if (/^\d+(\.\d+)?$/.test(text) && isLimit(kind, Number(text))) return Number(text);
+    throw new InvalidValue('it takes a number above 0');
+  };
+}
+
 function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidValue('it takes a port, from 0 to 65535');
 }
 
-function tokens(text: string): number {
+function reportedTokens(text: string): number {
   if (/^\d{1,13}$/.test(text) && Number(text) <= MAX_REPORTED_TOKENS) return Number(text);
   throw new InvalidValue(`it takes a whole number, from 0 to ${MAX_REPORTED_TOKENS}`);
 }
+
+const BUDGET_FLAGS = [
+  {
+    name: 'max-tokens',
+    value: 'COUNT',
+    read: tokens,
+    says: 'what the session and all below it may spend, as in 2M, 500k',
+  },
+  { name: 'max-cost', value: 'AMOUNT', read: limit('cost'), says: 'the same in money, by the known prices' },
+  {
+    name: 'max-minutes',
+    value: 'MINUTES',
+    read: limit('minutes'),
+    says: 'the same in time; while the machine sleeps none is spent',
+  },
+  {
+    name: 'on-budget',
+    value: 'WHAT',
+    choices: ON_EXCEEDED,
+    says: 'when a limit is reached: end the run, or ask a person',
+  },
+] as const;
 
 const START_FLAGS = [
   { name: 'cwd', value: 'DIR', says: 'the directory to run in' },
@@ -58,6 +97,7 @@ const START_FLAGS = [
     read: seconds,
     says: 'between asking the old owner to end and killing it (10)',
   },
+  ...BUDGET_FLAGS,
   JSON_FLAG,
 ] as const;
 
@@ -268,6 +308,24 @@ export const VERBS: readonly Verb[] = [
     execute: async ({ words, flags }) => (await end()).rm(words, flags),
   },
   {
+    name: 'budget',
+    group: 'Budgets',
+    says: 'what may be spent, and what is spent of it; of all live sessions, or of one',
+    arguments: [{ ...SESSION, optional: true }],
+    flags: [JSON_FLAG],
+    execute: async ({ words: [session], flags }) =>
+      (await import('./commands/budget.ts')).budget(session, flags),
+  },
+  {
+    name: 'budget set',
+    group: 'Budgets',
+    says: 'change what a session may spend; what was spent stays spent',
+    arguments: [SESSION],
+    flags: [...BUDGET_FLAGS, { name: 'none', says: 'no limit of its own any more' }, JSON_FLAG],
+    execute: async ({ words: [session = ''], flags }) =>
+      (await import('./commands/budget.ts')).budgetSet(session, flags),
+  },
+  {
     name: 'scan',
     group: 'Other owners',
     says: 'live harnesses on this machine, whoever started them, and what dead ones left behind',
@@ -354,11 +412,16 @@ export const VERBS: readonly Verb[] = [
     arguments: [],
     flags: [
       { name: 'model', value: 'MODEL', says: 'which model was paid for' },
-      { name: 'input', value: 'TOKENS', read: tokens, says: 'read afresh' },
-      { name: 'output', value: 'TOKENS', read: tokens, says: 'written, reasoning included' },
-      { name: 'cache-read', value: 'TOKENS', read: tokens, says: 'read from a cache' },
-      { name: 'cache-write', value: 'TOKENS', read: tokens, says: 'read and put into a cache' },
-      { name: 'reasoning', value: 'TOKENS', read: tokens, says: 'the part of the output that nobody saw' },
+      { name: 'input', value: 'TOKENS', read: reportedTokens, says: 'read afresh' },
+      { name: 'output', value: 'TOKENS', read: reportedTokens, says: 'written, reasoning included' },
+      { name: 'cache-read', value: 'TOKENS', read: reportedTokens, says: 'read from a cache' },
+      { name: 'cache-write', value: 'TOKENS', read: reportedTokens, says: 'read and put into a cache' },
+      {
+        name: 'reasoning',
+        value: 'TOKENS',
+        read: reportedTokens,
+        says: 'the part of the output that nobody saw',
+      },
       {
         name: 'key',
         value: 'KEY',

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
+import { enforceBudgets } from '../supervisor/budgets.ts';
 import { openContext } from '../supervisor/context.ts';
 import type { Context } from '../supervisor/context.ts';
 import {
@@ -41,6 +42,8 @@ import { listenToSpools } from './spools.ts';
 
 /** A death that nobody recorded is found within this; everything else is told at once. */
 const SWEEP_EVERY_MS = 5_000;
+/** As soon as anybody could know of it from the ledger, and not much sooner. */
+const BUDGETS_EVERY_MS = 7_000;
 const RECOUNT_EVERY_MS = 60_000;
 /** What is spent is known so soon; when nothing was written, that takes a look at the status of some files. */
 const LEDGER_EVERY_MS = 5_000;
@@ -200,6 +203,16 @@ function startParts(
       round: async () => {
         const { sessions, problems } = await ledger.round();
         return `${sessions} read, ${problems.length} unreadable`;
+      },
+    },
+    {
+      name: 'budgets',
+      everyMs: BUDGETS_EVERY_MS,
+      round: async () => {
+        const { budgeted, ended, problem } = await enforceBudgets(context);
+        // What is on record with sessions was enforced; what the configuration says was not.
+        if (problem !== null) throw new Error(problem);
+        return `${budgeted} budgeted, ${ended} over`;
       },
     },
     {

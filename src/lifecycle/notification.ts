@@ -1,5 +1,5 @@
 /**
- * Which events a person is told about: a run that waits for them, failed, or was lost. Once a change, not once a report.
+ * Which events a person is told about: a run that waits for them, is close to a budget or ended by it, failed, or was lost. Once a change, not once a report.
  *
  * Read in the order of their numbers, events move each run between three conditions, which are all that is remembered:
  *
@@ -11,7 +11,11 @@
  * a question may quote a prompt, and a notification leaves the machine.
  */
 
-export const NOTABLE_STATUSES = ['needs-input', 'failed', 'lost'] as const;
+import { amount, limitOf } from './budget-words.ts';
+import type { BudgetFigures } from './budget-words.ts';
+import { BUDGET_KINDS } from './session-budget.ts';
+
+export const NOTABLE_STATUSES = ['needs-input', 'budget', 'failed', 'lost'] as const;
 export type NotableStatus = (typeof NOTABLE_STATUSES)[number];
 
 /** What this needs of an event in the log. */
@@ -79,6 +83,11 @@ export function notice(watch: Watch, event: NotableEvent): Noticed {
       ),
     };
   }
+  // Told once a limit, as it is on record once a limit.
+  if (kind === 'budget.warned' || kind === 'budget.exceeded') {
+    const status = kind === 'budget.warned' ? 'budget' : 'needs-input';
+    return { watch, notification: notification(event, runId, status, event.atMs, budgetWords(event.data)) };
+  }
   // What happened before the question but was read after it, by another reader, answers nothing.
   const goesOn = GOES_ON.has(kind) && happenedAtMs(event) >= (before.waitingSinceMs ?? Infinity);
   return goesOn ? remember(watch, runId, { ...before, waitingSinceMs: null }) : { watch, notification: null };
@@ -90,6 +99,8 @@ function ended(event: NotableEvent, runId: string, { isIntended }: WatchedRun): 
   if (outcome === 'lost') {
     return notification(event, runId, 'lost', atMs, 'How it ended is not known.');
   }
+  if (outcome === 'over_budget')
+    return notification(event, runId, 'budget', atMs, 'It was ended at its limit.');
   // Somebody asked for its end, and so knows of it.
   if (isIntended || (outcome !== 'failed' && outcome !== 'never_started')) return null;
   return notification(event, runId, 'failed', atMs, failure(event.data));
@@ -115,6 +126,22 @@ function failure({ outcome, signal, exitCode, reason }: NotableEvent['data']): s
   if (exitCode === 0) return 'It did not do what it was asked for, and called that a success.';
   return typeof exitCode === 'number' ? `It exited with code ${exitCode}.` : 'It failed.';
 }
+
+/** Figures alone, made into words by Reeve. */
+function budgetWords({ scope, kind, spent, limit }: NotableEvent['data']): string {
+  const figures = { scope, kind, spent, limit };
+  return isFigures(figures)
+    ? `It has used ${amount(figures.kind, figures.spent)} of ${limitOf(figures)}.`
+    : 'It is close to a budget, or over it.';
+}
+
+function isFigures(figures: Readonly<Record<keyof BudgetFigures, unknown>>): figures is BudgetFigures {
+  const { scope, kind, spent, limit } = figures;
+  const isKnown = SCOPES.some((each) => each === scope) && BUDGET_KINDS.some((each) => each === kind);
+  return isKnown && typeof spent === 'number' && typeof limit === 'number';
+}
+
+const SCOPES = ['run', 'session', 'tree', 'day'] as const satisfies readonly BudgetFigures['scope'][];
 
 /** Only the name of a tool is taken from what the harness said. */
 const TOOL = /permission to use ([\w.:-]{1,80})$/;

@@ -55,6 +55,14 @@ export interface Ending {
   readonly endedAtMs: number;
 }
 
+/** By the clock of its host that stands still while the machine sleeps. */
+export interface Awake {
+  /** What the clock said when it started. */
+  readonly fromMs: number;
+  /** For how long it had been live and the machine awake when that was recorded last; null when it never was. */
+  readonly ms: number | null;
+}
+
 interface RunFacts {
   readonly id: string;
   readonly sessionId: string;
@@ -75,6 +83,10 @@ interface RunFacts {
   readonly activity: Activity | null;
   /** Null for a run that was not started inside another one. */
   readonly parent: Parentage | null;
+  /** Null until it has started, and where no clock tells. */
+  readonly awake: Awake | null;
+  /** What it is over, where a person is asked instead of its being ended for it; null while there is nothing to ask. */
+  readonly overBudget: { readonly what: string; readonly sinceMs: number } | null;
 }
 
 export interface ClaimedRun extends RunFacts {
@@ -110,13 +122,16 @@ export type Step =
       readonly keeper: ProcessIdentity;
       readonly containment: Containment;
       readonly atMs: number;
+      /** Null where no clock tells. */
+      readonly awakeFromMs: number | null;
     }
   | { readonly kind: 'executing'; readonly harness: ProcessIdentity }
   | { readonly kind: 'intend'; readonly intent: Intent }
   /** Its owner is over: it waits for the owner's successor, or goes on by itself. `atMs` is the store's time. */
   | { readonly kind: 'await'; readonly ownerId: string; readonly withinMs: number; readonly atMs: number }
   | { readonly kind: 'detach'; readonly ownerId: string }
-  | { readonly kind: 'end'; readonly ending: Ending };
+  /** Without `awakeMs`, what was recorded last stays. */
+  | { readonly kind: 'end'; readonly ending: Ending; readonly awakeMs?: number };
 
 export interface StepEvent {
   readonly kind:
@@ -158,7 +173,7 @@ export function takeStep(run: Run, step: Step): StepResult {
     case 'end':
       return {
         taken: true,
-        run: { ...run, state: 'ended', ending: step.ending },
+        run: { ...run, state: 'ended', ending: step.ending, awake: awakeAtEnd(run, step) },
         event: { kind: 'run.ended', actor: step.ending.actor, data: { ...step.ending } },
       };
   }
@@ -167,12 +182,17 @@ export function takeStep(run: Run, step: Step): StepResult {
 function start(run: LiveRun, step: Extract<Step, { kind: 'start' }>): StepResult {
   if (run.state === 'running') return { taken: false, because: 'already_started' };
   if (run.intent !== null) return { taken: false, because: 'already_intended' };
-  const { keeper, containment, atMs } = step;
+  const { keeper, containment, atMs, awakeFromMs } = step;
+  const awake = awakeFromMs === null ? null : { fromMs: awakeFromMs, ms: null };
   return {
     taken: true,
-    run: { ...run, state: 'running', keeper, containment, startedAtMs: atMs },
+    run: { ...run, state: 'running', keeper, containment, startedAtMs: atMs, awake },
     event: { kind: 'run.started', actor: run.actor, data: { keeper, containment } },
   };
+}
+
+function awakeAtEnd({ awake }: LiveRun, { awakeMs }: Extract<Step, { kind: 'end' }>): Awake | null {
+  return awake === null || awakeMs === undefined ? awake : { ...awake, ms: awakeMs };
 }
 
 function executing(run: LiveRun, harness: ProcessIdentity): StepResult {

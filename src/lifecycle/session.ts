@@ -1,3 +1,5 @@
+import type { SessionBudget } from './session-budget.ts';
+
 /** The conversation a person cares about. Its epoch is the number of its latest run. */
 export interface Session {
   readonly id: string;
@@ -9,6 +11,8 @@ export interface Session {
   readonly createdAtMs: number;
   /** The conversation in the harness's own words, as its latest run serves it; null where there is none, or none yet. */
   readonly nativeId: string | null;
+  /** What it may spend, as it was set for it; null goes by the configuration alone. */
+  readonly budget: SessionBudget | null;
 }
 
 /** Long enough for any readable name, short enough for a table and for a file name with a suffix. */

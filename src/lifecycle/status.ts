@@ -33,6 +33,9 @@ export function deriveStatus(
   activity: Activity | null = run.activity,
 ): Status {
   if (run.state === 'ended') return STATUS_OF_OUTCOME[run.ending.outcome];
+  if (liveness !== 'alive' || doubt !== null) return 'unknown';
+  // It may work on, but whether it may go on spending is a person's to say.
+  if (run.overBudget !== null) return 'needs-input';
   // A command that says nothing of what it does works for as long as it lives.
-  return liveness === 'alive' && doubt === null ? (activity?.is ?? 'working') : 'unknown';
+  return activity?.is ?? 'working';
 }

@@ -1,7 +1,10 @@
 /** `why`: the events of a session, told as sentences. Only what is on record is said. */
+import { amount } from './budget-words.ts';
 import type { OnParentEnd, Parentage } from './child.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import type { Ending, Intent } from './run.ts';
+import { BUDGET_KINDS } from './session-budget.ts';
+import type { Limits } from './session-budget.ts';
 
 export interface StoryEvent {
   readonly atMs: number;
@@ -82,6 +85,14 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
       return `${actor} sent it a message of ${say('characters')} characters, and it took it.`;
     case 'message.undelivered':
       return `${actor} sent it a message of ${say('characters')} characters; that it took it was not seen.`;
+    case 'budget.set':
+      return `${actor} ${budgetSet(data['budget'])}.`;
+    case 'budget.warned':
+      return `It was warned: it is close to ${say('what')}.`;
+    case 'budget.exceeded':
+      return `It is over ${say('what')}. It goes on, and a person is asked.`;
+    case 'budget.cleared':
+      return 'There is nothing to ask about its budget any more.';
     default:
       return `${actor}: ${kind}.`;
   }
@@ -98,6 +109,16 @@ function parentage(parent: unknown): string {
   const { startedBy, onParentEnd, subject, revision } = parent as Parentage;
   const about = [subject, revision].filter((word) => word !== null).join(' at ');
   return ` It is a child of run ${startedBy}${about === '' ? '' : `, about ${about}`}, and when that ends it ${AT_PARENTS_END[onParentEnd]}.`;
+}
+
+function budgetSet(budget: unknown): string {
+  if (budget === null) return 'lifted its budget';
+  const limits = budget as Limits;
+  const given = BUDGET_KINDS.flatMap((kind) => {
+    const limit = limits[kind];
+    return limit === null ? [] : [amount(kind, limit)];
+  });
+  return given.length === 0 ? 'said what happens at a limit' : `set its budget: ${given.join(', ')}`;
 }
 
 const WANTED: Readonly<Record<Intent['outcome'], string>> = {

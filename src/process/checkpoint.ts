@@ -27,7 +27,9 @@ export type Checkpoint =
   | 'ledger.recorded'
   | 'submit.begun'
   | 'submit.recorded'
-  | 'usage.recorded';
+  | 'usage.recorded'
+  | 'watch.begun'
+  | 'budget.judged';
 
 const POLL_MS = 5;
 

@@ -31,6 +31,7 @@ export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
     details: (pid) => detailsOf(ask, pid),
     memoryOf: (pids) => memoryOf(ask, pids),
     startedAtMs: ({ startTime }) => startedAtMs(startTime),
+    awakeMs: () => awakeMs(ask),
   };
 }
 
@@ -111,6 +112,20 @@ function memoryOf(ask: Ask, pids: readonly number[]): ReadonlyMap<number, number
   const rows = ask('ps', ['-ax', '-o', 'pid=,rss=']).matchAll(/^\s*(\d+)\s+(\d+)\s*$/gm);
   const all = Array.from(rows, ([, pid, kilobytes]) => [Number(pid), Number(kilobytes) * 1024] as const);
   return new Map(all.filter(([pid]) => wanted.has(pid)));
+}
+
+/**
+ * Node's own clock counts sleep here: libuv reads mach_continuous_time. CLOCK_UPTIME_RAW, number 8, does not, and of what
+ * every Mac has, Perl, which a keeper needs anyway, can read it.
+ */
+function awakeMs(ask: Ask): number | null {
+  try {
+    const program = 'print Time::HiRes::clock_gettime(8)';
+    const seconds = Number(ask('/usr/bin/perl', ['-MTime::HiRes', '-e', program]));
+    return seconds > 0 ? Math.floor(seconds * 1000) : null;
+  } catch {
+    return null; // A run must not fail to start for want of it.
+  }
 }
 
 function startedAtMs(startTime: string): number | null {

@@ -1,4 +1,5 @@
 /** What a harness inherits: the caller's environment, less every mark of an outer session, plus the run's own. */
+import { resolve } from 'node:path';
 import { RUN_MARK } from './tree.ts';
 
 export const TOKEN_VARIABLE = 'REEVE_TOKEN';
@@ -11,7 +12,7 @@ export interface RunMarks {
 }
 
 /** Variables of Reeve itself that only steer it, and so may pass on to a nested Reeve. */
-const PASSED_ON = new Set(['REEVE_HOME', 'REEVE_STORE', 'REEVE_CONTAINMENT']);
+const PASSED_ON = new Set(['REEVE_HOME', 'REEVE_CONFIG', 'REEVE_STORE', 'REEVE_CONTAINMENT']);
 
 /** An agent holds its own run's token and no more: an address with a password in it would open the whole store. */
 function hasPassword(address: string): boolean {
@@ -35,7 +36,7 @@ export function scrubEnvironment(
       !(entry[0] === 'REEVE_STORE' && hasPassword(entry[1])),
   );
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(kept.map(([name, value]) => [name, fromAnywhere(name, value)])),
     REEVE_HOME: marks.home,
     [RUN_MARK]: marks.runId,
     [TOKEN_VARIABLE]: marks.token,
@@ -43,14 +44,22 @@ export function scrubEnvironment(
   };
 }
 
+/** Whoever gets it is in another directory than the one in which it was given. */
+function fromAnywhere(name: string, value: string): string {
+  return name === 'REEVE_CONFIG' && value !== '' ? resolve(value) : value;
+}
+
+/** Where the store and the configuration are is asked for by what a keeper starts, and becomes. */
+const KEPT = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'REEVE_CONFIG', 'REEVE_STORE', 'REEVE_CHECKPOINT'] as const;
+
 /** The keeper needs almost nothing, and holds none of the caller's secrets for as long as the run lasts. */
 export function keeperEnvironment(
   inherited: Readonly<Record<string, string | undefined>>,
   home: string,
 ): Record<string, string> {
-  const passed = ['PATH', 'HOME', 'REEVE_STORE', 'REEVE_CHECKPOINT'].flatMap((name) => {
+  const passed = KEPT.flatMap((name) => {
     const value = inherited[name];
-    return value === undefined ? [] : [[name, value] as const];
+    return value === undefined ? [] : [[name, fromAnywhere(name, value)] as const];
   });
   return { ...Object.fromEntries(passed), LC_ALL: 'C', REEVE_HOME: home };
 }

@@ -5,6 +5,7 @@
 #   blocked    reads descriptor 3 until end of file. Without a final "go" the launcher has died: nothing is started.
 #   forked     the child puts its own identity on disk, then executes the harness. It dies with the keeper.
 #   waiting    collects every child; as subreaper it inherits the orphans of the whole tree.
+#              Where the run has a budget, it now and then starts a watcher, one at a time, which holds the run to it.
 #   recording  puts the exit on disk by rename, again and again while the disk is full.
 #   sweeping   ends what the harness left behind, until the kernel says that there is no child any more.
 #   finalising becomes the finaliser, in the same process, which ends the rest and writes the outcome.
@@ -14,7 +15,8 @@
 # Over a process that was running already it only watches: it cannot know how that ended, but what it left is ended.
 #
 # Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
-# (0 where not known), then the command of the finaliser.
+# (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
+# command of the finaliser, whose first word is the program that runs both.
 # Message on descriptor 3, fields separated by NUL: directory, number of environment entries, those, number of words of
 # the command, those, "go".
 use strict;
@@ -22,7 +24,8 @@ use strict;
 # Standard error is the harness's: not a word of the keeper may get into it.
 $SIG{__WARN__} = sub { };
 
-my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, @finaliser) = @ARGV;
+my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, $first_look, $watcher_program, @finaliser)
+    = @ARGV;
 my $PR_SET_PDEATHSIG = 1;
 my $PR_SET_CHILD_SUBREAPER = 36;
 my $MADV_DONTNEED = 4;
@@ -35,6 +38,8 @@ my $HANGUP_GRACE_SECONDS = 2; # For a harness that does not care about a hang-up
 my $ASKED_GRACE_SECONDS = 5; # As much as it needs to save what it has.
 my $SEEN_GRACE_SECONDS = 1; # Whoever retires the run waits two for the record, which comes after this.
 my $WATCH_SECONDS = 0.2; # How soon what an adopted harness leaves behind is ended.
+my $LOOK_LIMIT_SECONDS = 120; # A watcher that ends the run waits for its grace and its proofs; this is beyond both.
+my $LOOK_AGAIN_SECONDS = 30; # After one that could not say when: killed, or the store was away.
 my $EINTR = 4;
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
 
@@ -77,28 +82,31 @@ if (defined $problem) {
     finalise($record);
 }
 my ($hung_up, $was_asked) = (0, 0);
+# The timer is the watcher's until the terminal is gone: when to start the next, or by when the one there has to be done.
+my ($watcher, $is_poked) = (0, 0);
+$SIG{ALRM} = sub { if ($watcher) { kill 'KILL', $watcher; } else { look(); } };
+# Somebody has changed a budget. The one who looks already may have read the old one.
+$SIG{USR1} = sub { if ($watcher) { $is_poked = 1; } elsif (!$hung_up) { look(); } };
 if ($is_pane) {
     # Its terminal is gone for good. The kernel tells only the leader of the terminal's session, which is this process.
     $SIG{HUP} = sub {
         return if $hung_up++;
         kill 'HUP', $harness;
         kill 'CONT', $harness;
+        $SIG{ALRM} = \&end_hung_up;
         alarm $HANGUP_GRACE_SECONDS;
-    };
-    $SIG{ALRM} = sub {
-        if ($was_asked++) { kill 'KILL', $harness; return; }
-        kill 'TERM', $harness;
-        alarm $ASKED_GRACE_SECONDS;
     };
     # A hang-up until now went unheard, and no other comes.
     $SIG{HUP}->() if is_hung_up();
 }
+alarm $first_look if $first_look && !$hung_up;
 checkpoint('keeper.executing');
 announce("executing $harness\n");
 give_back_memory();
 
 if ($group eq 'adopted') {
     watch($harness, $command[1]);
+    stop_looking();
     end_seen();
     finalise(record(qq("pid":$harness,"adopted":true)));
 }
@@ -106,9 +114,11 @@ my $status;
 while (1) {
     my $ended = wait();
     if ($ended == $harness) { $status = $?; last; }
+    if ($watcher && $ended == $watcher) { looked(); next; }
     last if $ended == -1 && $! != $EINTR;
 }
-if ($is_pane) { alarm 0; $SIG{HUP} = 'IGNORE'; }
+$SIG{HUP} = 'IGNORE';
+stop_looking();
 checkpoint('keeper.exited');
 my $record = '';
 if (defined $status) {
@@ -154,6 +164,51 @@ sub read_pipe {
     return $text // '';
 }
 
+# For a harness that does not care about a hang-up.
+sub end_hung_up {
+    if ($was_asked++) { kill 'KILL', $harness; return; }
+    kill 'TERM', $harness;
+    alarm $ASKED_GRACE_SECONDS;
+}
+
+# Starts a watcher. It is in nobody's terminal, and dies of whatever signal it gets: the next one goes on.
+sub look {
+    local ($!, $?);
+    unlink "$run_dir/watch";
+    my $own_handler = $SIG{USR1};
+    $SIG{USR1} = 'IGNORE'; # Or the child might take it for its own, and fork in turn.
+    my $child = fork;
+    if (defined $child && $child == 0) {
+        setpgrp(0, 0);
+        open STDIN, '<', '/dev/null';
+        open $_, '>', '/dev/null' for *STDOUT, *STDERR;
+        exec { $finaliser[0] } $finaliser[0], $watcher_program, $run_id;
+        exit 1;
+    }
+    $SIG{USR1} = $own_handler;
+    $watcher = $child // 0;
+    alarm($watcher ? $LOOK_LIMIT_SECONDS : $LOOK_AGAIN_SECONDS);
+}
+
+# It has left in how many seconds the next is due, or 0 for none. One that was cut short leaves nothing.
+sub looked {
+    $watcher = 0;
+    return if $hung_up;
+    my $next = first_word("$run_dir/watch");
+    alarm($is_poked ? 1 : $next =~ /^\d+$/ ? $next : $LOOK_AGAIN_SECONDS);
+    $is_poked = 0;
+}
+
+# What the watcher was about to do is done by the finaliser: its intent is on record, or it did not come to have one.
+sub stop_looking {
+    $SIG{$_} = 'IGNORE' for qw(ALRM USR1);
+    alarm 0;
+    return unless $watcher;
+    kill 'KILL', $watcher;
+    waitpid $watcher, 0;
+    $watcher = 0;
+}
+
 # The process is what it was when it was found, or nothing is watched.
 sub adopt {
     my ($pid, $start) = @_;
@@ -169,6 +224,7 @@ sub watch {
     my ($pid, $start) = @_;
     while (start_of($pid) eq $start) {
         for my $member (descendants($pid)) { $seen_below{$member} //= start_of($member); }
+        looked() if $watcher && waitpid($watcher, $WNOHANG) == $watcher;
         select undef, undef, undef, $WATCH_SECONDS;
     }
 }

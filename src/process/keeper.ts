@@ -25,6 +25,10 @@ export interface KeeperOrder {
   readonly environment: Readonly<Record<string, string>>;
   /** The command that the keeper becomes at the end. */
   readonly finaliser: readonly string[];
+  /** What the same program runs from time to time while the harness runs. */
+  readonly watcher: string;
+  /** When for the first time; null for not at all, unless it is told to. */
+  readonly firstLookMs: number | null;
 }
 
 /** Where a harness writes: this process's own terminal, its standard error only, or a log file. */
@@ -67,10 +71,19 @@ export function keeperCommand(order: KeeperOrder): readonly [program: string, ..
     order.sessionName,
     order.group,
     order.containment.by === 'cgroup' ? order.containment.path : '',
-    ...[calls.prctl, calls.madvise, calls.fsync].map(String),
+    ...[calls.prctl, calls.madvise, calls.fsync, secondsOf(order.firstLookMs)].map(String),
+    order.watcher,
     ...order.finaliser,
   ];
 }
+
+/** Of the keeper's timer, in which nought is never. */
+function secondsOf(ms: number | null): number {
+  return ms === null ? 0 : Math.max(1, Math.ceil(ms / 1000));
+}
+
+/** Tells a keeper to have its run looked at now; one that does not know how does nothing. */
+export const LOOK_NOW = 'SIGUSR1' satisfies NodeJS.Signals;
 
 export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
   const [program, ...args] = keeperCommand(order);

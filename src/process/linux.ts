@@ -17,6 +17,8 @@ export function createLinuxProcessTable(root = '/proc'): ProcessTable {
     all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
     details: (pid) => detailsOf(root, pid),
     memoryOf: (asked) => new Map(asked.flatMap((pid) => memoryOf(root, pid))),
+    // CLOCK_MONOTONIC, which does not count the time in suspend.
+    awakeMs: () => Number(process.hrtime.bigint() / 1_000_000n),
     startedAtMs: ({ startTime }) => startedAtMs(root, startTime),
     startedWith: (assignment) => pids(root).filter((pid) => hasInEnvironment(root, pid, assignment)),
   };

@@ -48,6 +48,8 @@ export interface ProcessTable {
   memoryOf(pids: readonly number[]): ReadonlyMap<number, number>;
   /** When a process started, by the wall clock as it is now; null where that cannot be told. */
   startedAtMs(fact: ProcessFact): number | null;
+  /** A clock that stands still while the machine sleeps, the same for all processes of one boot; null where there is none. */
+  awakeMs(): number | null;
 }
 
 /** Throws when the process is not there: only a process that can be proven may be put on record. */

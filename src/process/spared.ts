@@ -15,7 +15,8 @@ import { descendantsOf, RUN_MARK } from './tree.ts';
 export interface Spared {
   readonly pid: number;
   readonly startTime: string;
-  readonly runId: string;
+  /** Null for a process that is no run's keeper. */
+  readonly runId: string | null;
   readonly cgroup: string | null;
 }
 
@@ -52,7 +53,7 @@ export function sparedProcesses(
     const keeper = facts.find((fact) => fact.pid === pid && fact.startTime === startTime);
     for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf(keeper, facts)])
       found.add(fact.pid);
-    for (const member of table.startedWith(`${RUN_MARK}=${runId}`)) found.add(member);
+    for (const member of runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`)) found.add(member);
     for (const member of cgroup === null ? [] : cgroupPids(cgroup)) found.add(member);
   }
   return found;

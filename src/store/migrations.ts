@@ -175,6 +175,23 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
     'create index submissions_of_session on submissions (session_id, at)',
     'create index submissions_at on submissions (at)',
   ],
+  ({ bigInteger, keyedByText }) => [
+    'alter table sessions add column budget text',
+    'create index sessions_with_budget on sessions (id) where budget is not null',
+    // By a clock that stands still while the machine sleeps: since when, and for how long as recorded last.
+    `alter table runs add column awake_from ${bigInteger}`,
+    `alter table runs add column awake_ms ${bigInteger}`,
+    'alter table runs add column over_budget text',
+    `alter table runs add column over_budget_at ${bigInteger}`,
+    'create index usage_sums_of_day on usage_sums (day)',
+    // What a person was told of a budget, so that they are told once, whoever finds it and however often.
+    `create table budget_marks (
+      key text primary key,
+      session_id text not null,
+      at ${bigInteger} not null
+    )${keyedByText}`,
+    'create index budget_marks_of_session on budget_marks (session_id)',
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

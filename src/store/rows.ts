@@ -1,6 +1,7 @@
 /** Rows to facts and back. The schema's checks guarantee what the casts here assume. */
 import type { ChildTerms, Parentage } from '../lifecycle/child.ts';
-import type { Ending, Run } from '../lifecycle/run.ts';
+import type { SessionBudget } from '../lifecycle/session-budget.ts';
+import type { Awake, Ending, Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Row, SqlValue } from './sql.ts';
 import type { SessionWithRun, StoredEvent } from './store.ts';
@@ -30,6 +31,10 @@ const RUN_COLUMNS = [
   'owner_run_id',
   'child_terms',
   'adopt_until',
+  'awake_from',
+  'awake_ms',
+  'over_budget',
+  'over_budget_at',
 ] as const;
 
 export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
@@ -37,7 +42,7 @@ export const SELECT_RUN = `select ${RUN_COLUMNS.join(', ')} from runs`;
 /** A session's columns carry the prefix s_, its run's none. */
 const SELECT_BOTH = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')},
   s.id as s_id, s.name as s_name, s.harness as s_harness, s.cwd as s_cwd, s.argv as s_argv, s.epoch as s_epoch,
-  s.created_at as s_created_at, s.native_id as s_native_id`;
+  s.created_at as s_created_at, s.native_id as s_native_id, s.budget as s_budget`;
 
 /** With its current run. */
 export const SELECT_SESSION_WITH_RUN = `${SELECT_BOTH}
@@ -70,6 +75,11 @@ export function runOf(row: Row): Run {
     native: json(row['native']),
     activity: json(row['activity']),
     parent: parentageOf(row),
+    awake: awakeOf(row),
+    overBudget:
+      row['over_budget'] === null
+        ? null
+        : { what: text(row, 'over_budget'), sinceMs: Number(row['over_budget_at']) },
   } as Run;
 }
 
@@ -83,6 +93,11 @@ function parentageOf(row: Row): Parentage | null {
   };
 }
 
+function awakeOf(row: Row): Awake | null {
+  if (row['awake_from'] === null) return null;
+  return { fromMs: Number(row['awake_from']), ms: row['awake_ms'] === null ? null : Number(row['awake_ms']) };
+}
+
 export function sessionWithRunOf(row: Row): SessionWithRun {
   const session: Session = {
     id: text(row, 's_id'),
@@ -93,6 +108,7 @@ export function sessionWithRunOf(row: Row): SessionWithRun {
     epoch: Number(row['s_epoch']),
     createdAtMs: Number(row['s_created_at']),
     nativeId: row['s_native_id'] === null ? null : text(row, 's_native_id'),
+    budget: json(row['s_budget']) as SessionBudget | null, // Written by the claim, and by whoever sets it.
   };
   return { session, run: runOf(row) };
 }
@@ -126,6 +142,8 @@ export function changedColumns(run: Run): Readonly<Record<string, SqlValue>> {
     activity: jsonOrNull(run.activity),
     owner_run_id: run.parent?.ownerId ?? null,
     adopt_until: run.parent?.waitsUntilMs ?? null,
+    awake_from: run.awake?.fromMs ?? null,
+    awake_ms: run.awake?.ms ?? null,
   };
 }
 

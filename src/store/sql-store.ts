@@ -6,6 +6,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { refuseWrite } from '../lifecycle/fence.ts';
+import { changeBudget } from '../lifecycle/session-budget.ts';
 import { takeStep } from '../lifecycle/run.ts';
 import type { ClaimedRun, Run, Step, StepResult } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
@@ -17,11 +18,13 @@ import {
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
 } from './rows.ts';
+import { budgetMethods } from './budget-methods.ts';
 import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
 import { bindNative, observe } from './observe.ts';
 import { runWrites } from './run-writes.ts';
 import { inTransaction, isUnstorable, slotsFor } from './sql.ts';
+import { usageMethods } from './usage-methods.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun, Store, StoredEvent, Overview } from './store.ts';
 
@@ -92,40 +95,15 @@ export function createStore(driver: SqlDriver): Store {
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
     figures: () => figures(driver),
     ...runWrites(driver, { run: readRun, session: sessionOf, addEvent: insertEvent, isTokenOf }),
-    ...usageMethods(driver),
+    ...usageMethods(driver, (work) => inTransaction(driver, work)),
+    ...budgetMethods(driver, (work) =>
+      inTransaction(driver, (sql, op) => work(sql, (event) => addEvent(sql, op, event))),
+    ),
     watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
       inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
     close: () => driver.close(),
   };
-}
-
-/**
- * Loaded by whoever keeps or asks the ledger: every start pays for what is loaded, and few need it. None of these writes
- * has an event by which a lost commit is known; done again, a batch finds the position moved, and settling settles.
- */
-const usage = () => import('./usage.ts');
-const sums = () => import('./usage-sums.ts');
-const queries = () => import('./usage-queries.ts');
-
-function usageMethods(driver: SqlDriver) {
-  return {
-    conversationsOf: async (sessionId) => (await queries()).conversationsOf(driver, sessionId),
-    recordUsage: async (batch) => {
-      const { recordUsage } = await usage();
-      return inTransaction(driver, (sql) => recordUsage(sql, batch));
-    },
-    usagePositions: async (sessionId) => (await queries()).usagePositions(driver, sessionId),
-    usageOf: async (query) => (await queries()).usageOf(driver, query),
-    usageParts: async (query) => (await queries()).usageParts(driver, query),
-    usageTotals: async (sessionIds) => (await queries()).usageTotals(driver, sessionIds),
-    usageOfRuns: async (runs) => (await queries()).usageOfRuns(driver, runs),
-    unsettledRuns: async (...range) => (await queries()).unsettledRuns(driver, ...range),
-    settleUsage: async (runId) => {
-      const { settleUsage } = await sums();
-      return inTransaction(driver, (sql) => settleUsage(sql, runId));
-    },
-  } satisfies Partial<Store>;
 }
 
 export function hashToken(token: string): string {
@@ -149,7 +127,7 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
   await insertRun(sql, run);
   if (earlier !== null) {
     await sql.run(
-      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ?, native_id = ? where id = ?',
+      'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ?, native_id = ?, budget = ? where id = ?',
       [
         session.epoch,
         run.id,
@@ -157,6 +135,7 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
         JSON.stringify(session.argv),
         session.harness,
         session.nativeId,
+        budgetText(session),
         session.id,
       ],
     );
@@ -175,6 +154,10 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
       ...(run.parent === null ? {} : { parent: run.parent }),
     },
   });
+  if (request.budget !== undefined) {
+    const event = { sessionId: session.id, runId: run.id, kind: 'budget.set', actor: run.actor };
+    await insertEvent(sql, op, atMs, { ...event, data: { budget: session.budget } });
+  }
   if (earlier !== null) {
     const add = (event: NewEvent) => insertEvent(sql, op, atMs, event);
     await adoptWaiting(sql, run, atMs, add);
@@ -224,8 +207,8 @@ async function bindRequested(sql: Sql, request: ClaimRequest, sessionId: string,
 
 function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
   return sql.run(
-    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at, native_id)
-     values (?, ?, ?, ?, ?, 1, ?, ?, ?) on conflict (name) do nothing`,
+    `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at, native_id, budget)
+     values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?) on conflict (name) do nothing`,
     [
       request.sessionId,
       request.sessionName,
@@ -235,8 +218,13 @@ function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<n
       request.runId,
       atMs,
       request.nativeId,
+      budgetText({ budget: changeBudget(null, request.budget ?? {}) }),
     ],
   );
+}
+
+function budgetText({ budget }: Pick<Session, 'budget'>): string | null {
+  return budget === null ? null : JSON.stringify(budget);
 }
 
 /** What the claim writes, as facts. */
@@ -256,6 +244,7 @@ function claimedFrom(
     epoch,
     createdAtMs: earlier?.createdAtMs ?? atMs,
     nativeId,
+    budget: changeBudget(earlier?.budget ?? null, request.budget ?? {}),
   };
   const run: ClaimedRun = {
     id: request.runId,
@@ -279,6 +268,8 @@ function claimedFrom(
     native: nativeId === null ? null : { is: 'asked', id: nativeId },
     activity: null,
     parent: parentageFrom(request),
+    awake: null,
+    overBudget: null,
   };
   return { session, run };
 }
@@ -355,6 +346,10 @@ async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'alway
   await insertEvent(sql, op, await sql.nowMs(), event);
 }
 
+async function addEvent(sql: Sql, op: string, event: NewEvent): Promise<void> {
+  return insertEvent(sql, op, await sql.nowMs(), event);
+}
+
 async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent): Promise<void> {
   await sql.lockEventOrder();
   await sql.run(
@@ -371,6 +366,7 @@ const REMOVED_TABLES = [
   'submissions',
   'runs',
   'native_sessions',
+  'budget_marks',
 ] as const;
 
 async function removeSession(sql: Sql, op: string, sessionId: string, actor: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 /** What Reeve remembers. Each method is one unit of work; a write that lost its race says so and changes nothing. */
+import type { BudgetChange, SessionBudget } from '../lifecycle/session-budget.ts';
 import type { ChildTerms } from '../lifecycle/child.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
@@ -30,6 +31,8 @@ export interface ClaimRequest {
   readonly logPath: string | null;
   /** The conversation that is resumed, or whose id was chosen for the harness; null when the harness will tell. */
   readonly nativeId: string | null;
+  /** What changes about what the session may spend; nothing when it is left out. */
+  readonly budget?: BudgetChange | undefined;
   /** A name that must not exist yet: set for proposed names, so that they never join somebody's session. */
   readonly mustBeNew: boolean;
   /**
@@ -198,6 +201,18 @@ export interface UsagePart extends UsageSum, SpentOnDay {
   readonly session: string | null;
 }
 
+/** Something of a budget that is told once: `key` says which. */
+export interface BudgetNote {
+  readonly key: string;
+  readonly event: Omit<StoredEvent, 'seq' | 'atMs'>;
+}
+
+export interface OverBudgetOrder {
+  readonly runId: string;
+  readonly what: string | null;
+  readonly event: BudgetNote['event'];
+}
+
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   readonly place: string;
@@ -281,6 +296,25 @@ export interface Store {
   ): Promise<readonly SessionWithRun[]>;
   /** Says that it was, and marks as late what was on record before its end was known. */
   settleUsage(runId: string): Promise<void>;
+  /** The sessions for which a budget was set. */
+  budgetedSessions(): Promise<readonly string[]>;
+  setBudget(sessionId: string, budget: SessionBudget | null, actor: string): Promise<void>;
+  /** These runs, also those that others came after. */
+  runsWithSession(runIds: readonly string[]): Promise<readonly SessionWithRun[]>;
+  /** Those that are live, or ended since. */
+  runsSince(sinceMs: number): Promise<readonly Run[]>;
+  /** By model and day, as prices go. */
+  spentByRuns(runIds: readonly string[]): Promise<readonly SpentOnDay[]>;
+  spentOnDay(day: string): Promise<readonly SpentOnDay[]>;
+  /** Adds the event unless something was noted under the same key; whether it did. */
+  noteBudget(note: BudgetNote): Promise<boolean>;
+  /**
+   * Says of a live run what it is over and a person is asked for, or that there is nothing to ask any more; with the event,
+   * if that was not so before.
+   */
+  setOverBudget(order: OverBudgetOrder): Promise<boolean>;
+  /** For how long a live run has been live and its machine awake. */
+  recordAwake(runId: string, awakeMs: number): Promise<void>;
   /** Calls soon after anything was written by anybody, perhaps also when nothing was; until the answer is called. */
   watch(listener: () => void): Promise<() => void>;
   /** False when a run of it is live. */

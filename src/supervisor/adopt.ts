@@ -9,6 +9,7 @@ import { identify } from '../process/process-table.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
+import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
 import { ancestorsOf, harnessAt } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
@@ -39,6 +40,7 @@ export async function adopt(
   const started = await startClaimed(context, claimed, {
     token,
     foregroundOutput: 'stderr',
+    firstLookMs: firstLook(context, claimed),
     prepare: () => {
       if (rival !== null) throw alreadySupervised(harness, rival);
       return { argv: [String(pid), harness.identity.startTime ?? ''], environment: {} };
@@ -160,4 +162,9 @@ async function claim(
     // A name that was only proposed makes way for another's.
     if (result.won || result.because === 'native_taken' || name !== undefined) return result;
   }
+}
+
+/** It is there already, so nothing is refused: what is over a budget is dealt with at the first look. */
+function firstLook(context: Context, { session }: SessionWithRun): number | null {
+  return session.budget === null && !mentionsBudget(context.environment) ? null : 1;
 }

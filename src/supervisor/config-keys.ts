@@ -3,7 +3,19 @@
  * compares with this table. A table or a key that a later part needs is added here and nowhere else.
  */
 import { NOTABLE_STATUSES } from '../lifecycle/notification.ts';
-import { argv, mapOfTexts, subsetOf, text, trueOrFalse, wholeNumber } from './config-kinds.ts';
+import { BUDGET_KINDS, isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
+import type { Limits } from '../lifecycle/session-budget.ts';
+import {
+  argv,
+  mapOfTexts,
+  numberBetween,
+  oneOf,
+  subsetOf,
+  tableOfNumbers,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from './config-kinds.ts';
 import type { Kind } from './config-kinds.ts';
 import { currencyCode, prices } from './config-prices.ts';
 
@@ -13,6 +25,9 @@ export interface ConfigKey<T> {
   /** What it is, as the documentation says it. */
   readonly says: string;
 }
+
+/** None until they are set. */
+const limits: Kind<Limits | null> = tableOfNumbers(BUDGET_KINDS, isLimit);
 
 export const CONFIG_KEYS = {
   notify: {
@@ -67,6 +82,38 @@ export const CONFIG_KEYS = {
       kind: prices,
       default: [],
       says: 'what tokens cost; without a price, only tokens are told',
+    },
+  },
+  budget: {
+    run: {
+      kind: limits,
+      default: null,
+      says: 'what one run and all below it may spend; a restart grants no more',
+    },
+    session: {
+      kind: limits,
+      default: null,
+      says: 'what all runs of a session and all below them may spend, unless it was set for the session',
+    },
+    tree: {
+      kind: limits,
+      default: null,
+      says: 'what a run that no other started may spend, together with all below it',
+    },
+    day: {
+      kind: limits,
+      default: null,
+      says: 'what everything on this store may spend on one day, in UTC',
+    },
+    warn_at: {
+      kind: numberBetween(0.01, 1),
+      default: 0.8,
+      says: 'from which part of a limit on a warning is given',
+    },
+    on_exceeded: {
+      kind: oneOf(ON_EXCEEDED),
+      default: 'end',
+      says: 'what happens at a limit: the run is ended, or a person is asked',
     },
   },
 } as const satisfies Record<string, Record<string, ConfigKey<unknown>>>;

@@ -29,6 +29,46 @@ export function wholeNumber(from: number, to: number): Kind<number> {
   );
 }
 
+export function numberBetween(from: number, to: number): Kind<number> {
+  return kindOf(`a number from ${from} to ${to}`, (value) =>
+    typeof value === 'number' && value >= from && value <= to ? value : undefined,
+  );
+}
+
+export function oneOf<Choice extends string>(choices: readonly Choice[]): Kind<Choice> {
+  return kindOf(
+    `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`,
+    (value) => choices.find((choice) => choice === value),
+    (value) => (typeof value === 'string' ? unknownChoice(value, choices) : null),
+  );
+}
+
+/** A table of numbers whose keys are known, each of which may be left out. */
+export function tableOfNumbers<Name extends string>(
+  names: readonly Name[],
+  isRight: (name: Name, value: number) => boolean,
+): Kind<Readonly<Record<Name, number | null>>> {
+  return kindOf(
+    `a table with any of ${names.join(', ')}`,
+    (value) => {
+      if (!isTable(value) || Object.keys(value).some((key) => !names.some((name) => name === key)))
+        return undefined;
+      const read = names.map((name) => [name, value[name] ?? null] as const);
+      const isWhole = read.every(
+        ([name, each]) => each === null || (typeof each === 'number' && isRight(name, each)),
+      );
+      // Made of exactly these names.
+      return isWhole ? (Object.fromEntries(read) as Readonly<Record<Name, number | null>>) : undefined;
+    },
+    (value) => {
+      const wrong = isTable(value)
+        ? Object.keys(value).find((key) => !names.includes(key as Name))
+        : undefined;
+      return wrong === undefined ? null : unknownChoice(wrong, names);
+    },
+  );
+}
+
 /** Keys that have no default are null until they are set. */
 export function text(wants: string, fits: (value: string) => boolean): Kind<string | null> {
   return kindOf(wants, (value) => (isText(value) && fits(value) ? value : undefined));

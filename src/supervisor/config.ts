@@ -1,8 +1,7 @@
 /** The configuration file: where it is, and what it says. A file that is not there says nothing, and defaults apply. */
 import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import { configPath, isNamed } from './config-path.ts';
 import { parseConfig } from './parse-config.ts';
 import type { Config } from './config-keys.ts';
 
@@ -22,17 +21,6 @@ export function readConfig(environment: Environment): Config {
   const parsed = parseConfig(text ?? '');
   if (parsed.is === 'wrong') throw badConfig(file, parsed.problem, parsed.key);
   return parsed.config;
-}
-
-export function configPath(environment: Environment): string {
-  const { REEVE_CONFIG: named, XDG_CONFIG_HOME: base, HOME: home } = environment;
-  if (isNamed(environment)) return resolve(named ?? '');
-  if (base !== undefined && isAbsolute(base)) return join(base, 'reeve', 'config.toml');
-  return join(home !== undefined && isAbsolute(home) ? home : homedir(), '.config', 'reeve', 'config.toml');
-}
-
-function isNamed({ REEVE_CONFIG: named }: Environment): boolean {
-  return named !== undefined && named !== '';
 }
 
 /** Null when there is none. */

@@ -18,6 +18,8 @@ export interface Context {
   /** Who acts, as the record will say: a person, or the run inside which this happens. */
   readonly actor: string;
   readonly environment: Environment;
+  /** The run whose keeper started this process to watch it: of that run's tree, this process is no part. */
+  readonly watches?: string;
 }
 
 export interface OpenOptions {

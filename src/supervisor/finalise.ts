@@ -3,6 +3,7 @@
  * outcome, once.
  * The keeper does it at the end of its life; if it could not, whoever looks next does. Both at once is harmless.
  */
+import { awakeAtEnd, clockOf } from '../lifecycle/awake.ts';
 import { decideOutcome } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import type { EndedRun, LiveRun } from '../lifecycle/run.ts';
@@ -95,14 +96,18 @@ async function writeEnding(
   const latest = await takeReports(context, stored);
   const decision = decideOutcome(latest.intent, order.exit, latest.native);
   const isIntended = decision.outcome === latest.intent?.outcome;
+  const endedAtMs = 'atMs' in order.exit ? order.exit.atMs : Date.now();
+  const { host } = context.table;
+  const awakeMs = awakeAtEnd(latest, { clock: clockOf(host), nowMs: context.table.awakeMs() }, endedAtMs);
   const result = await context.store.step(run.id, {
     kind: 'end',
     ending: {
       ...decision,
       actor: isIntended && latest.intent !== null ? latest.intent.actor : order.actor,
       evidence: [...order.evidence, ...sweepEvidence(report), END_EVIDENCE[report.end]],
-      endedAtMs: 'atMs' in order.exit ? order.exit.atMs : Date.now(),
+      endedAtMs,
     },
+    ...(awakeMs === undefined ? {} : { awakeMs }),
   });
   if (!result.taken && result.because === 'has_children') return null;
   const ended = result.taken ? result.run : await context.store.run(run.id);

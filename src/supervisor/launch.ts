@@ -9,6 +9,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
+import type { BudgetChange } from '../lifecycle/session-budget.ts';
 import { planStart } from '../lifecycle/takeover.ts';
 import type { OnLive } from '../lifecycle/takeover.ts';
 import type { HarnessName } from '../harness/adapter.ts';
@@ -17,6 +18,7 @@ import { identify } from '../process/process-table.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
+import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
@@ -49,6 +51,8 @@ export interface LaunchRequest {
   readonly foregroundOutput?: 'inherit' | 'stderr' | undefined;
   /** Inside a run: what becomes of this one when that one ends (by default it is cancelled), and what it is about. */
   readonly child?: ChildRequest | undefined;
+  /** What changes about what the session may spend. What was spent stays spent. */
+  readonly budget?: BudgetChange | undefined;
 }
 
 export interface Owner extends SessionWithRun {
@@ -94,12 +98,14 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
       ended.push(...outsider.ended);
     }
 
+    const firstLookMs = await checkBudget(context, order, existing);
     const claimed = await claim(context, order, existing?.session.name ?? order.session);
     if (claimed.result.won) {
       for (const each of ended) await (await outsiders()).noteOutsider(context, claimed.result.run, each);
       const started = await startClaimed(context, claimed.result, {
         token: claimed.token,
         foregroundOutput: order.foregroundOutput ?? 'inherit',
+        firstLookMs,
         prepare: (directory) =>
           prepareExecution(context, order.launch, { id: claimed.runId, cwd: order.cwd }, directory),
       });
@@ -110,6 +116,19 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
   throw new ReeveError('live_owner', 'Others keep claiming the session faster than this command can.', {
     hint: 'Look with `reeve ls` who they are, then try again.',
   });
+}
+
+/** Loaded only where there may be a budget. */
+async function checkBudget(
+  context: Context,
+  { parent, budget }: Order,
+  existing: SessionWithRun | null,
+): Promise<number | null> {
+  const parentId = parent?.runId ?? null;
+  const isBudgeted = budget !== undefined || parentId !== null || (existing?.session.budget ?? null) !== null;
+  if (!isBudgeted && !mentionsBudget(context.environment)) return null;
+  const { checkBudget: check } = await import('./start-budget.ts');
+  return check(context, { existing, parentId, change: budget });
 }
 
 /** A run of the same harness that has not said which conversation it serves, where this one cannot be excluded. */
@@ -226,6 +245,8 @@ async function dealWithOwner(
       return { is: 'unproven', because: seen.because ?? 'its end could not be proven', ...owner };
     }
     case 'retire':
+      // Before anybody is ended for a start that is then refused.
+      await checkBudget(context, order, existing);
       return retireOwner(context, owner, order);
   }
 }
@@ -270,6 +291,7 @@ async function claim(
     tokenHash: hashToken(token),
     nativeId: order.launch.nativeId,
     parent: order.parent,
+    budget: order.budget,
     logPath: order.mode !== 'foreground' ? logPathIn(runDirectory(context, runId)) : null,
   });
   if (result.won) await checkpoint('launch.claimed');

@@ -31,7 +31,8 @@ export async function proveSpared(context: Context, run: Run): Promise<void> {
   const children = new Map(
     (await context.store.below([run.id], 'live')).map((each) => [each.run.id, each.run]),
   );
-  for (const note of notes) if (!isKeeperOf(children.get(note.runId), note)) forgetSpared(directory, note);
+  for (const note of notes)
+    if (!isKeeperOf(children.get(note.runId ?? ''), note)) forgetSpared(directory, note);
 }
 
 function isKeeperOf(child: Run | undefined, { pid, startTime }: Spared): boolean {

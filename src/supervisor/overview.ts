@@ -4,6 +4,7 @@ import type { SessionView } from '../api/session-view.ts';
 import { totalOf } from '../lifecycle/usage.ts';
 import type { ProcessFact } from '../process/process-table.ts';
 import { branchIn } from './branch.ts';
+import { budgetsForRows } from './budget-view.ts';
 import type { Context } from './context.ts';
 import { list, listOf, show } from './list.ts';
 import type { Range } from './list.ts';
@@ -23,10 +24,10 @@ export async function overview(context: Context, request: OverviewRequest): Prom
 export async function detail(context: Context, reference: string): Promise<SessionDetailView> {
   const shown = await show(context, reference);
   const [row] = await withLooks(context, [shown]);
-  const { branch = null, memoryBytes = null, tokens = null } = row ?? {};
+  const { branch = null, memoryBytes = null, tokens = null, budgets = [] } = row ?? {};
   // The daemon keeps the ledger; whoever looks need not read it first.
   const spent = await spentOnRecord(context, shown.id);
-  return { branch, memoryBytes, tokens, spent, ...shown };
+  return { branch, memoryBytes, tokens, budgets, spent, ...shown };
 }
 
 /** What would end with the session's run, now. */
@@ -46,6 +47,10 @@ export async function tree(context: Context, reference: string): Promise<TreeVie
 /** The process table is read once for all of them, and the ledger too. */
 async function withLooks(context: Context, views: readonly SessionView[]): Promise<readonly SessionRow[]> {
   const spent = await context.store.usageTotals(views.map(({ id }) => id));
+  const budgets = await budgetsForRows(
+    context,
+    views.flatMap(({ id, run }) => (run.state === 'ended' ? [] : [id])),
+  );
   const keepers = views.flatMap(({ run }) =>
     // Proven alive, it is a process of this machine.
     run.liveness !== 'alive' || run.keeperPid === null ? [] : [run.keeperPid],
@@ -57,7 +62,7 @@ async function withLooks(context: Context, views: readonly SessionView[]): Promi
     const sums = spent.get(view.id);
     const tokens = sums === undefined ? null : totalOf(sums);
     // What is checked out now says nothing of what was when it ended.
-    if (view.run.state === 'ended') return { ...view, branch: null, memoryBytes: null, tokens };
+    if (view.run.state === 'ended') return { ...view, branch: null, memoryBytes: null, tokens, budgets: [] };
     if (!branches.has(view.cwd)) branches.set(view.cwd, branchIn(view.cwd));
     const members = trees.get(view.run.keeperPid ?? 0) ?? [];
     const held = members.flatMap((pid) => memory.get(pid) ?? []);
@@ -66,6 +71,7 @@ async function withLooks(context: Context, views: readonly SessionView[]): Promi
       branch: branches.get(view.cwd) ?? null,
       memoryBytes: held.length === 0 ? null : held.reduce((sum, bytes) => sum + bytes, 0),
       tokens,
+      budgets: budgets.get(view.id) ?? [],
     };
   });
 }

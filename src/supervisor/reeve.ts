@@ -1,6 +1,7 @@
 /** The library: one object, the use cases as its methods, the same that the CLI calls. */
 import type { addUsage } from './add-usage.ts';
 import type { adopt } from './adopt.ts';
+import type { budget, setBudget } from './budget-view.ts';
 import type { listChildren } from './child-views.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
@@ -60,6 +61,9 @@ export interface Reeve {
   readonly screen: Bound<typeof screen>;
   readonly attachCommand: Bound<typeof attachCommand>;
   readonly send: Bound<typeof send>;
+  /** What may be spent, and what is spent of it, of one session or of all live ones. */
+  readonly budget: Bound<typeof budget>;
+  readonly setBudget: Bound<typeof setBudget>;
   /** Calls soon after anything was written, by this process or another, until the answer is called. */
   watch(listener: () => void): Promise<() => void>;
   close(): Promise<void>;
@@ -100,6 +104,8 @@ export function reeveOf(context: Context): Reeve {
     screen: async (reference, historyLines) => (await pane()).screen(context, reference, historyLines),
     attachCommand: async (reference) => (await pane()).attachCommand(context, reference),
     send: async (reference, request) => (await import('./send.ts')).send(context, reference, request),
+    budget: async (reference) => (await budgets()).budget(context, reference),
+    setBudget: async (reference, change) => (await budgets()).setBudget(context, reference, change),
     watch: (listener) => context.store.watch(listener),
     close: () => context.store.close(),
   };
@@ -107,6 +113,7 @@ export function reeveOf(context: Context): Reeve {
 
 // A start is mostly loading, so what it does not need is loaded by whoever does.
 const pane = () => import('./pane.ts');
+const budgets = () => import('./budget-view.ts');
 const looking = () => import('./list.ts');
 const ending = () => import('./stop.ts');
 const submitted = () => import('./submissions.ts');

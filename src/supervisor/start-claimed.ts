@@ -49,12 +49,14 @@ export interface StartOrder {
   readonly foregroundOutput: 'inherit' | 'stderr';
   /** What is executed, and what it finds in its environment; called once the run's directory is there. */
   readonly prepare: (runDirectory: string) => Execution;
+  /** When its keeper is to have it looked at; null when there is nothing to look for. */
+  readonly firstLookMs: number | null;
 }
 
 export async function startClaimed(
   context: Context,
   claimed: SessionWithRun,
-  { token, foregroundOutput, prepare }: StartOrder,
+  { token, foregroundOutput, prepare, firstLookMs }: StartOrder,
 ): Promise<StartResult> {
   const { session, run } = claimed;
   // What was running already was not born into anything that holds it.
@@ -74,7 +76,9 @@ export async function startClaimed(
       output: run.mode === 'adopted' ? { log: '/dev/null' } : outputOf(run, foregroundOutput),
       containment,
       environment: keeperEnvironment(context.environment, context.home.path),
-      finaliser: [process.execPath, finaliserPath(), run.id],
+      finaliser: [process.execPath, programPath('finaliser'), run.id],
+      watcher: programPath('watcher'),
+      firstLookMs,
     });
   } catch (error) {
     // No keeper has been told of it, so nobody else will give it back.
@@ -129,7 +133,8 @@ async function recordKeeper(
   keeper: ProcessIdentity,
   containment: Containment,
 ): Promise<boolean> {
-  const step = { kind: 'start', keeper, containment, atMs: Date.now() } as const;
+  const awakeFromMs = context.table.awakeMs();
+  const step = { kind: 'start', keeper, containment, atMs: Date.now(), awakeFromMs } as const;
   return (await context.store.step(run.id, step)).taken;
 }
 
@@ -289,11 +294,11 @@ function atMost(context: Context): Containment['by'] {
 }
 
 /** Beside this file in the package; in the built package of this checkout when run from its sources. */
-function finaliserPath(): string {
-  const candidates = ['./finaliser.cjs', '../../dist/finaliser.cjs'].map((path) =>
+function programPath(name: 'finaliser' | 'watcher'): string {
+  const candidates = [`./${name}.cjs`, `../../dist/${name}.cjs`].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
   const found = candidates.find((path) => existsSync(path));
-  if (found === undefined) throw new Error('The finaliser is not built.');
+  if (found === undefined) throw new Error(`The ${name} is not built.`);
   return found;
 }

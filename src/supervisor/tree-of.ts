@@ -1,5 +1,7 @@
 import type { Run } from '../lifecycle/run.ts';
+import { identify } from '../process/process-table.ts';
 import { sparedIn } from '../process/spared.ts';
+import type { Spared } from '../process/spared.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { RunTree } from '../process/run-tree.ts';
 import { adapterOf } from './adapter-of.ts';
@@ -15,6 +17,13 @@ export async function treeOf(context: Context, run: Run): Promise<RunTree> {
     run.mode === 'adopted' && harness !== null
       ? (await adapterOf(context, run)).marks({ pid: harness.pid, nativeId: run.native?.id ?? null })
       : [];
-  const spared = () => sparedIn(runDirectory(context, run.id));
+  const watcher = context.watches === run.id ? [itself(context)] : [];
+  const spared = () => [...sparedIn(runDirectory(context, run.id)), ...watcher];
   return runTree(context.table, { ...run, harness }, marks, spared);
+}
+
+/** Without a run's mark, so nothing but this very process is meant by it. */
+function itself({ table }: Context): Spared {
+  const { pid, startTime } = identify(table, process.pid);
+  return { pid, startTime: startTime ?? '', runId: null, cgroup: null };
 }

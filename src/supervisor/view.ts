@@ -22,13 +22,29 @@ export function viewSession(
     argv: session.argv,
     nativeId: session.nativeId,
     status: deriveStatus(seen.run, seen.liveness, seen.because, activity),
-    activity:
-      activity === null || !isLive
-        ? null
-        : { since: isoTime(activity.sinceMs), evidence: activity.evidence, waitingFor: activity.waitingFor },
+    activity: isLive ? viewActivity(session, seen.run, activity) : null,
     epoch: session.epoch,
     run: viewRun(seen.run, seen.liveness),
   };
+}
+
+/** Being over a budget goes before what the harness says, for it may go on saying that it works. */
+function viewActivity(
+  { name }: Session,
+  { overBudget }: Run,
+  activity: Activity | null,
+): SessionView['activity'] {
+  if (overBudget !== null) {
+    const waysOn = `raise it (reeve budget set ${name} …), or stop it (reeve stop ${name})`;
+    return {
+      since: isoTime(overBudget.sinceMs),
+      evidence: 'budget',
+      waitingFor: `it is over ${overBudget.what}: ${waysOn}`,
+    };
+  }
+  if (activity === null) return null;
+  const { sinceMs, evidence, waitingFor } = activity;
+  return { since: isoTime(sinceMs), evidence, waitingFor };
 }
 
 export function viewRun(run: Run, liveness: RunView['liveness']): RunView {

@@ -132,6 +132,16 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => daemon.ask('DELETE', '/v1/sessions/live'),
     code: 'live_owner',
   },
+  budget: {
+    good: () => get('/v1/budget?session=live'),
+    bad: () => get('/v1/budget?session=none'),
+    code: 'not_found',
+  },
+  budgetSet: {
+    good: () => post('/v1/sessions/live/budget', { tokens: 5_000_000, onExceeded: 'ask' }),
+    bad: () => post('/v1/sessions/live/budget', { tokens: 0 }),
+    code: 'usage',
+  },
   send: {
     good: () => post('/v1/sessions/talk/send', { text: 'hello' }),
     bad: () => post('/v1/sessions/live/send', { text: 'hello' }),

@@ -38,21 +38,51 @@ const keysOf = (...events: Parameters<typeof history>) =>
 
 const asked: [string, Data] = ['harness.input.needed', { waitingFor: 'permission to use Bash' }];
 
+describe('a budget', () => {
+  const figures = { scope: 'session', kind: 'tokens', spent: 1_700_000, limit: 2_000_000 };
+
+  it('is told when it is close, and when a person is asked, in figures alone', () => {
+    const events = history(
+      ['budget.warned', { ...figures, what: 'a prompt' }],
+      ['budget.exceeded', { ...figures, what: 'a prompt' }],
+      ['budget.cleared', {}],
+    );
+    expect(readAll(events).told.map(({ status, what }) => [status, what])).toEqual([
+      ['budget', 'It has used 1.7M tokens of the budget of its session of 2.0M tokens.'],
+      ['needs-input', 'It has used 1.7M tokens of the budget of its session of 2.0M tokens.'],
+    ]);
+  });
+
+  it('that makes no sense is told without figures', () => {
+    const [told] = readAll(history(['budget.warned', { ...figures, scope: 'a prompt' }])).told;
+    expect(told?.what).toBe('It is close to a budget, or over it.');
+  });
+
+  it('changes nothing about a run that waits', () => {
+    expect(keysOf(asked, ['budget.warned', figures], asked)).toEqual(['1 needs-input', '2 budget']);
+  });
+});
+
 describe('the end of a run', () => {
   const STATUS_OF: Partial<Record<Outcome, string>> = {
     failed: 'failed',
     never_started: 'failed',
     lost: 'lost',
+    over_budget: 'budget',
   };
 
-  it.each(OUTCOMES)('as %s is told when it is a failure or a loss, and forgets the run', (outcome) => {
-    const status = STATUS_OF[outcome];
-    expect(keysOf(['run.ended', { outcome }])).toEqual(status === undefined ? [] : [`1 ${status}`]);
-    expect(readAll(history(asked, ['run.intended'], ['run.ended', { outcome }])).watch).toEqual({});
-  });
+  it.each(OUTCOMES)(
+    'as %s is told when it is a failure, a loss or the limit of a budget, and forgets the run',
+    (outcome) => {
+      const status = STATUS_OF[outcome];
+      expect(keysOf(['run.ended', { outcome }])).toEqual(status === undefined ? [] : [`1 ${status}`]);
+      expect(readAll(history(asked, ['run.intended'], ['run.ended', { outcome }])).watch).toEqual({});
+    },
+  );
 
-  it.each(OUTCOMES)('as %s that somebody asked for is told only when it is a loss', (outcome) => {
-    const expected = outcome === 'lost' ? ['2 lost'] : [];
+  it.each(OUTCOMES)('as %s that was asked for is told only when it is a loss or a limit', (outcome) => {
+    const told = outcome === 'lost' ? 'lost' : outcome === 'over_budget' ? 'budget' : null;
+    const expected = told === null ? [] : [`2 ${told}`];
     expect(keysOf(['run.intended'], ['run.ended', { outcome }])).toEqual(expected);
   });
 
@@ -245,6 +275,8 @@ describe('any history that the rules can write', () => {
           if (isNew && !wasAskedFor && NOTABLE_STATUSES.some((notable) => notable === status)) {
             expected.push(`${events.length} ${after.id} ${status}`);
           }
+          if (isNew && after.ending?.outcome === 'over_budget')
+            expected.push(`${events.length} ${after.id} budget`);
         }
         const { watch, told } = readAll(events);
         expect(told.map(({ key, runId, status }) => `${key} ${runId} ${status}`)).toEqual(expected);

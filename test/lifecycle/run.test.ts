@@ -22,6 +22,7 @@ const INTENDED_EXECUTING: Run = { ...EXECUTING, intent: INTENT };
 const NEVER_STARTED: Run = { ...CLAIMED, state: 'ended', ending: ENDING };
 
 const { keeper, containment } = STEPS.start;
+const awake = { fromMs: STEPS.start.awakeFromMs, ms: null };
 const STARTED: StepEvent = { kind: 'run.started', actor: 'ada', data: { keeper, containment } };
 const EXECUTES: StepEvent = {
   kind: 'run.executing',
@@ -38,7 +39,8 @@ function refused(because: Extract<StepResult, { taken: false }>['because']): Ste
   return { taken: false, because };
 }
 function ended(run: Run): StepResult {
-  return taken({ ...run, state: 'ended', ending: STEPS.end.ending }, ENDS);
+  const awakeThen = run.awake === null ? null : { ...run.awake, ms: STEPS.end.awakeMs };
+  return taken({ ...run, state: 'ended', ending: STEPS.end.ending, awake: awakeThen }, ENDS);
 }
 function intended(run: LiveRun): StepResult {
   return taken({ ...run, intent: STEPS.intend.intent }, INTENDED);
@@ -58,7 +60,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
     'a claimed run',
     CLAIMED,
     {
-      start: taken({ ...CLAIMED, state: 'running', keeper, containment, startedAtMs: 2_500 }, STARTED),
+      start: taken({ ...CLAIMED, state: 'running', keeper, containment, startedAtMs: 2_500, awake }, STARTED),
       executing: refused('not_started'),
       intend: intended(CLAIMED),
       ...OF_ANOTHER,
@@ -181,6 +183,14 @@ describe('a step of a run', () => {
   });
 });
 
+describe('the end of a run', () => {
+  it('keeps the time awake that was recorded last when nobody can tell it', () => {
+    const run: LiveRun = { ...EXECUTING, awake: { fromMs: 20_000, ms: 3_000 } };
+    const result = takeStep(run, { kind: 'end', ending: ENDING });
+    expect(result.taken && result.run.awake).toEqual({ fromMs: 20_000, ms: 3_000 });
+  });
+});
+
 const anyIdentity = fc.integer({ min: 2, max: 9_999 }).map(identityOf);
 const anyTime = fc.integer({ min: 0, max: 1_000_000 });
 const anyActor = fc.constantFrom('ada', 'bob', 'reaper');
@@ -190,6 +200,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     keeper: anyIdentity,
     containment: fc.constantFrom({ by: 'subreaper' as const }, { by: 'marks' as const }),
     atMs: anyTime,
+    awakeFromMs: anyTime,
   }),
   fc.record({ kind: fc.constant('executing' as const), harness: anyIdentity }),
   fc.record({

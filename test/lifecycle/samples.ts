@@ -67,6 +67,8 @@ export const CLAIMED: ClaimedRun = {
   native: null,
   activity: null,
   parent: null,
+  awake: null,
+  overBudget: null,
   state: 'claimed',
   keeper: null,
   containment: null,
@@ -91,6 +93,7 @@ export const RUNNING: RunningRun = {
   keeper: identityOf(200),
   containment: { by: 'subreaper' },
   startedAtMs: 2_000,
+  awake: { fromMs: 20_000, ms: null },
 };
 
 export const EXECUTING: RunningRun = { ...RUNNING, harness: identityOf(300) };
@@ -98,10 +101,20 @@ export const EXECUTING: RunningRun = { ...RUNNING, harness: identityOf(300) };
 export const ENDED: EndedRun = { ...EXECUTING, state: 'ended', ending: ENDING };
 
 export const STEPS = {
-  start: { kind: 'start', keeper: identityOf(201), containment: { by: 'marks' }, atMs: 2_500 },
+  start: {
+    kind: 'start',
+    keeper: identityOf(201),
+    containment: { by: 'marks' },
+    atMs: 2_500,
+    awakeFromMs: 25_000,
+  },
   executing: { kind: 'executing', harness: identityOf(301) },
   intend: { kind: 'intend', intent: { ...INTENT, outcome: 'superseded', actor: 'bob' } },
   await: { kind: 'await', ownerId: 'run-0', withinMs: 600, atMs: 4_000 },
   detach: { kind: 'detach', ownerId: 'run-0' },
-  end: { kind: 'end', ending: { ...ENDING, outcome: 'failed', exitCode: 1, endedAtMs: 9_500 } },
+  end: {
+    kind: 'end',
+    ending: { ...ENDING, outcome: 'failed', exitCode: 1, endedAtMs: 9_500 },
+    awakeMs: 7_000,
+  },
 } as const satisfies Record<Step['kind'], Step>;

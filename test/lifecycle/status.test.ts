@@ -41,4 +41,15 @@ describe('the status of a session', () => {
       expect(deriveStatus(run, 'alive', 'its keeper is stopped')).toBe('unknown');
     },
   );
+
+  it('needs a person while its run is over a budget that asks, whatever its harness says', () => {
+    const run: Run = { ...EXECUTING, overBudget: { what: 'its budget of 5 tokens', sinceMs: 1 } };
+    expect(LIVENESS.map((liveness) => deriveStatus(run, liveness, null))).toEqual([
+      'needs-input',
+      'unknown',
+      'unknown',
+    ]);
+    const ended: Run = { ...ENDED, overBudget: run.overBudget };
+    expect(deriveStatus(ended, 'dead', null)).toBe('done');
+  });
 });

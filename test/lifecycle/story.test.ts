@@ -110,3 +110,24 @@ describe('a story', () => {
     expectNamed(told('gate.tripped', {}), ['ada', 'gate.tripped']);
   });
 });
+
+describe('a budget in a story', () => {
+  it.each([
+    [
+      'budget.set',
+      { budget: { tokens: 5_000, cost: 2, minutes: null } },
+      'ada set its budget: 5.0k tokens, $2.00.',
+    ],
+    [
+      'budget.set',
+      { budget: { tokens: null, cost: null, minutes: null } },
+      'ada said what happens at a limit.',
+    ],
+    ['budget.set', { budget: null }, 'ada lifted its budget.'],
+    ['budget.warned', { what: 'the limit' }, 'It was warned: it is close to the limit.'],
+    ['budget.exceeded', { what: 'the limit' }, 'It is over the limit. It goes on, and a person is asked.'],
+    ['budget.cleared', {}, 'There is nothing to ask about its budget any more.'],
+  ])('%s is told', (kind, data, sentence) => {
+    expect(told(kind, data)).toBe(sentence);
+  });
+});

@@ -33,5 +33,6 @@ export function fakeTable(
     details: () => null,
     memoryOf: () => new Map(),
     startedAtMs: () => null,
+    awakeMs: () => 0,
   };
 }

@@ -20,10 +20,14 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** Gives it this order, and waits until it has become its finaliser and ended. */
 async function keep(order: string): Promise<{ report: string; finalised: boolean }> {
   const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
-  const keeper = spawn('perl', [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', ...finaliser], {
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] },
-  });
+  const keeper = spawn(
+    'perl',
+    [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', '0', '', ...finaliser],
+    {
+      stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'] },
+    },
+  );
   // Made by the two 'pipe' entries, which Node gives as duplex streams.
   const [orders, reports] = [keeper.stdio[3], keeper.stdio[4]] as [Duplex, Duplex];
   let report = '';

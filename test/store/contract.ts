@@ -48,6 +48,7 @@ function describeClaim(): void {
       epoch: 1,
       createdAtMs: claimedAtMs,
       nativeId: null,
+      budget: null,
     };
     const run: ClaimedRun = {
       id: request.runId,
@@ -67,6 +68,8 @@ function describeClaim(): void {
       native: null,
       activity: null,
       parent: null,
+      awake: null,
+      overBudget: null,
       keeper: null,
       containment: null,
       startedAtMs: null,

@@ -36,6 +36,7 @@ export const start: Extract<Step, { kind: 'start' }> = {
   keeper: identity(200),
   containment: { by: 'cgroup', path: '/sys/fs/cgroup/reeve/1' },
   atMs: 1_700_000_000_000,
+  awakeFromMs: 5_000,
 };
 
 export const executing: Extract<Step, { kind: 'executing' }> = { kind: 'executing', harness: identity(300) };

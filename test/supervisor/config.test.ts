@@ -8,12 +8,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ReeveError } from '../../src/api/errors.ts';
 import { CONFIG_KEYS } from '../../src/supervisor/config-keys.ts';
 import type { ConfigKey } from '../../src/supervisor/config-keys.ts';
-import { configPath, readConfig } from '../../src/supervisor/config.ts';
+import { configPath } from '../../src/supervisor/config-path.ts';
+import { readConfig } from '../../src/supervisor/config.ts';
 import { parseConfig } from '../../src/supervisor/parse-config.ts';
 
 const DEFAULTS = {
   notify: {
-    on: ['needs-input', 'failed', 'lost'],
+    on: ['needs-input', 'budget', 'failed', 'lost'],
     command: null,
     webhook: null,
     webhookHeaders: {},
@@ -23,6 +24,7 @@ const DEFAULTS = {
     timeoutSeconds: 10,
   },
   prices: { currency: 'USD', models: [] },
+  budget: { run: null, session: null, tree: null, day: null, warnAt: 0.8, onExceeded: 'end' },
 };
 
 const notify = (line: string) => parseConfig(`[notify]\n${line}\n`);
@@ -48,6 +50,41 @@ describe('a configuration', () => {
     });
   });
 
+  it('has budgets, each limit of which may be left out', () => {
+    const text =
+      '[budget]\nrun = { tokens = 2_000_000 }\nday = { cost = 5.5, minutes = 0.5 }\non_exceeded = "ask"';
+    expect(parseConfig(`${text}\nwarn_at = 0.5`)).toEqual({
+      is: 'read',
+      config: {
+        ...DEFAULTS,
+        budget: {
+          ...DEFAULTS.budget,
+          run: { tokens: 2_000_000, cost: null, minutes: null },
+          day: { tokens: null, cost: 5.5, minutes: 0.5 },
+          onExceeded: 'ask',
+          warnAt: 0.5,
+        },
+      },
+    });
+  });
+
+  it.each([
+    ['run = 3', 'budget.run must be a table with any of tokens, cost, minutes, not this number'],
+    ['run = { tokens = 0 }', 'budget.run must be a table with any of tokens, cost, minutes, not this table'],
+    [
+      'run = { tokens = 1.5 }',
+      'budget.run must be a table with any of tokens, cost, minutes, not this table',
+    ],
+    ['day = { cost = "5" }', 'budget.day must be a table with any of tokens, cost, minutes, not this table'],
+    ['day = { cots = 5 }', 'budget.day has "cots", which is not known; did you mean "cost"?'],
+    ['warn_at = 0', 'budget.warn_at must be a number from 0.01 to 1, not this number'],
+    ['on_exceeded = "kill"', 'budget.on_exceeded has "kill", which is none of end, ask'],
+    ['on_exceeded = 1', 'budget.on_exceeded must be one of "end", "ask", not this number'],
+    ['hour = {}', 'budget.hour is not known'],
+  ])('with a budget that is wrong: %s', (line, problem) => {
+    expect(problemOf(`[budget]\n${line}\n`)).toBe(problem);
+  });
+
   it.each([
     ['[notify]\nwebhok = "http://x"', 'notify.webhok is not known; did you mean notify.webhook?'],
     [
@@ -65,9 +102,15 @@ describe('a configuration', () => {
     ['[notify]\nconstructor = true', 'notify.constructor is not known'],
     ['[notify]\n"\\u001b[31m" = 1', '"notify.\\u001b[31m" is not known'],
     ['[notify]\non = ["fialed"]', 'notify.on has "fialed", which is not known; did you mean "failed"?'],
-    ['[notify]\non = ["done"]', 'notify.on has "done", which is none of needs-input, failed, lost'],
-    ['[notify]\non = "failed"', 'notify.on must be a list of "needs-input", "failed", "lost", not this text'],
-    ['[notify]\non = [1]', 'notify.on must be a list of "needs-input", "failed", "lost", not this list'],
+    ['[notify]\non = ["done"]', 'notify.on has "done", which is none of needs-input, budget, failed, lost'],
+    [
+      '[notify]\non = "failed"',
+      'notify.on must be a list of "needs-input", "budget", "failed", "lost", not this text',
+    ],
+    [
+      '[notify]\non = [1]',
+      'notify.on must be a list of "needs-input", "budget", "failed", "lost", not this list',
+    ],
     ['[notify]\nbell = "yes"', 'notify.bell must be true or false, not this text'],
     ['[notify]\nbell = 2026-01-01', 'notify.bell must be true or false, not a date'],
     [

@@ -177,6 +177,7 @@ function detailOf(plan: Plan, number: number, runs: readonly RunView[], nowMs: n
     memoryBytes: isLive ? (180 + number * 37) * MEGABYTE : null,
     tokens: number % 3 === 2 ? null : 41_000 * number,
     spent: null,
+    budgets: [],
     runs,
     children: plan.children?.(run) ?? [],
     doubt: plan.doubt ?? null,

@@ -3,6 +3,7 @@ import { bold, dim, green, red, yellow } from '../render/style.ts';
 import { ReeveError } from '../../api/errors.ts';
 import type { RunView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
+import { amount } from '../../lifecycle/budget-words.ts';
 import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
 import { homeFrom } from '../../supervisor/home.ts';
@@ -37,14 +38,39 @@ export async function show(reference: string, options: OutputOptions): Promise<n
   return withReeve(async (reeve) => {
     const detail = await reeve.show(reference);
     const spent = await reeve.spent(detail.id);
-    print(options, { ...detail, spent }, renderDetail(detail, spent, Date.now()));
+    const text =
+      options.json === true
+        ? ''
+        : renderDetail(detail, spent, await budgetRows(reeve, detail.id), Date.now());
+    print(options, { ...detail, spent }, text);
     return 0;
   });
 }
 
-function renderDetail(detail: SessionDetail, spent: SessionSpentView | null, nowMs: number): string {
+type FactRow = [name: string, value: string];
+
+/** A configuration that cannot be used is no reason to show nothing. */
+async function budgetRows(reeve: Reeve, id: string): Promise<FactRow[]> {
+  try {
+    const [found] = await reeve.budget(id);
+    return (found?.budgets ?? []).map(({ kind, spent, limit, scope, state }) => {
+      const text = `${amount(kind, spent)} of ${amount(kind, limit)} (${scope})`;
+      return ['budget', state === 'within' ? text : (state === 'warn' ? yellow : red)(text)];
+    });
+  } catch (error) {
+    if (!(error instanceof ReeveError) || error.code !== 'bad_config') throw error;
+    return [['budget', `not known: ${error.message}`]];
+  }
+}
+
+function renderDetail(
+  detail: SessionDetail,
+  spent: SessionSpentView | null,
+  budgets: readonly FactRow[],
+  nowMs: number,
+): string {
   const { run } = detail;
-  const rows: [string, string][] = [
+  const rows: FactRow[] = [
     ['session', `${bold(detail.name)} ${dim(detail.id)}`],
     ['status', `${statusMark(detail.status)} ${coloured(detail.status)}${sinceOf(detail, nowMs)}`],
     ['command', detail.argv.join(' ')],
@@ -55,6 +81,7 @@ function renderDetail(detail: SessionDetail, spent: SessionSpentView | null, now
   ];
   if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
   if (run.parent !== null) rows.push(['child of', `run ${run.parent}`]);
+  rows.push(...budgets);
   if (run.reason !== null) rows.push(['reason', run.reason]);
   if (spent !== null) rows.push(...spentRows(spent));
   if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);

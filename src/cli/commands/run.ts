@@ -4,6 +4,7 @@ import type { HarnessName } from '../../supervisor/reeve.ts';
 import type { OnParentEnd } from '../../lifecycle/child.ts';
 import type { EndedRun } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
+import type { BudgetChange, OnExceeded } from '../../lifecycle/session-budget.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
@@ -11,6 +12,7 @@ import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
 import { print, say } from '../output.ts';
 import { accepted, ownerDetails } from '../../supervisor/owner-words.ts';
+import { ERRORS } from '../../api/errors.ts';
 import { clock } from '../../api/time-words.ts';
 
 export interface StartOptions {
@@ -24,6 +26,10 @@ export interface StartOptions {
   readonly harness?: HarnessName;
   readonly prompt?: string;
   readonly grace?: number;
+  readonly maxTokens?: number;
+  readonly maxCost?: number;
+  readonly maxMinutes?: number;
+  readonly onBudget?: OnExceeded;
   readonly json?: boolean;
 }
 
@@ -32,6 +38,20 @@ export interface ChildOptions extends StartOptions {
   readonly adoptWithin?: number;
   readonly subject?: string;
   readonly revision?: string;
+}
+
+type BudgetOptions = Pick<StartOptions, 'maxTokens' | 'maxCost' | 'maxMinutes' | 'onBudget'>;
+
+/** Undefined when nothing was given. */
+export function budgetFrom(options: BudgetOptions): BudgetChange | undefined {
+  const given = {
+    tokens: options.maxTokens,
+    cost: options.maxCost,
+    minutes: options.maxMinutes,
+    onExceeded: options.onBudget,
+  };
+  const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Object.keys(change).length === 0 ? undefined : change;
 }
 
 type StartedResult = Extract<LaunchResult, { is: 'started' }>;
@@ -80,6 +100,7 @@ async function start(
       harness: options.harness,
       unmanaged: options.unmanaged,
       graceMs: options.grace === undefined ? undefined : options.grace * 1000,
+      budget: budgetFrom(options),
       foregroundOutput: options.json === true ? 'stderr' : 'inherit',
     });
     return await conclude(reeve, result, options, signals);
@@ -135,8 +156,12 @@ async function foreground(
   if ((outcome !== 'completed' && outcome !== 'failed') || isFalseSuccess) {
     say(`run ${ended.id} ended as ${outcome}: ${reason}.`);
   }
+  if (outcome === 'over_budget') return OVER_BUDGET;
   return isFalseSuccess ? 1 : exitCodeOf(ended);
 }
+
+/** What it exited with after it was told to end says nothing of why. */
+const OVER_BUDGET = ERRORS.over_budget.exitCode;
 
 /** The harness's own code; 128 and the number for a signal, as shells have it; 7 when nobody knows. */
 function exitCodeOf({ ending }: EndedRun): number {

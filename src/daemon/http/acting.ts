@@ -1,8 +1,10 @@
 /** The operations that change something, named as the verbs of the command line that do the same. */
 import { z } from '@hono/zod-openapi';
 import { ReeveError } from '../../api/errors.ts';
-import { actedSchema, childrenSchema } from '../../api/schemas.ts';
+import { actedSchema, childrenSchema, sessionBudgetsSchema } from '../../api/schemas.ts';
 import { CHILD_POLICIES, DEFAULT_ADOPT_WITHIN_MS } from '../../lifecycle/child.ts';
+import { isLimit, ON_EXCEEDED } from '../../lifecycle/session-budget.ts';
+import type { BudgetChange } from '../../lifecycle/session-budget.ts';
 import { joinCommand } from '../../supervisor/join-command.ts';
 import { accepted } from '../../supervisor/owner-words.ts';
 import { resolveCurrent } from '../../supervisor/resolve.ts';
@@ -20,6 +22,20 @@ const graceMs = (seconds: number | undefined) => (seconds === undefined ? {} : {
 const MAX_ABOUT = 1000;
 
 const HARNESSES = ['claude', 'codex', 'gemini', 'opencode', 'code', 'command'] as const;
+const limitOf = (kind: 'tokens' | 'cost' | 'minutes') =>
+  z
+    .number()
+    .refine((value) => isLimit(kind, value), { error: 'is not a limit' })
+    .nullable()
+    .optional();
+const budgetChange = z
+  .object({
+    tokens: limitOf('tokens').openapi({ description: 'Null lifts the limit, as with the others.' }),
+    cost: limitOf('cost'),
+    minutes: limitOf('minutes'),
+    onExceeded: z.enum(ON_EXCEEDED).nullable().optional(),
+  })
+  .strict();
 const start = {
   cwd: z.string().max(4096).optional().openapi({ description: 'An absolute directory.' }),
   tmux: z.boolean().default(false).openapi({ description: 'In a tmux pane of its own; otherwise detached.' }),
@@ -27,6 +43,7 @@ const start = {
   unmanaged: z.boolean().default(false),
   harness: z.enum(HARNESSES).optional(),
   graceSeconds: grace,
+  budget: budgetChange.optional().openapi({ description: 'What changes about what it may spend.' }),
 };
 const argv = z
   .array(z.string().max(128 * 1024))
@@ -38,6 +55,7 @@ export function addActing(app: App, parts: Parts): void {
   addChildren(app, parts);
   addEnding(app, parts);
   addTalking(app, parts);
+  addBudgets(app, parts);
 }
 
 function addStarting(app: App, { reeve }: Parts): void {
@@ -132,10 +150,17 @@ function startOf({
   unmanaged,
   harness,
   graceSeconds,
+  budget,
 }: z.infer<z.ZodObject<typeof start>>) {
   if (cwd !== undefined && !cwd.startsWith('/')) throw needsDirectory();
   const mode = tmux ? ('tmux' as const) : ('detached' as const);
-  return { cwd, mode, onLive, unmanaged, harness, ...graceMs(graceSeconds) };
+  return { cwd, mode, onLive, unmanaged, harness, budget: changeOf(budget), ...graceMs(graceSeconds) };
+}
+
+/** What was left out is not changed; JSON has no word for that. */
+function changeOf(given: z.infer<typeof budgetChange> | undefined): BudgetChange | undefined {
+  if (given === undefined) return undefined;
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 async function concluded(reeve: Parts['reeve'], result: LaunchResult): Promise<unknown> {
@@ -253,5 +278,29 @@ function addTalking(app: App, { reeve, context }: Parts): void {
         hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
       });
     },
+  });
+}
+
+function addBudgets(app: App, { reeve }: Parts): void {
+  addOperation(app, {
+    method: 'get',
+    path: '/v1/budget',
+    name: 'budget',
+    group: 'Budgets',
+    says: 'What may be spent, and what is spent of it; of all live sessions, or of one.',
+    query: z.object({ session: z.string().min(1).max(200).optional() }),
+    answer: z.object({ sessions: z.array(sessionBudgetsSchema) }),
+    does: async ({ query }) => ({ sessions: await reeve.budget(query.session) }),
+  });
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/sessions/{session}/budget',
+    name: 'budgetSet',
+    group: 'Budgets',
+    says: 'Change what a session may spend; what was spent stays spent.',
+    params: SESSION,
+    body: budgetChange,
+    answer: sessionBudgetsSchema,
+    does: async ({ params, body }) => reeve.setBudget(params.session, changeOf(body) ?? {}),
   });
 }

@@ -26,6 +26,7 @@ export interface Message {
 
 const SAYS: Readonly<Record<NotableStatus, string>> = {
   'needs-input': 'needs input',
+  budget: 'is at its budget',
   failed: 'has failed',
   lost: 'is lost',
 };

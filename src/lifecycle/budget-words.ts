@@ -1,0 +1,40 @@
+/** Budgets as people read them. */
+import type { Verdict } from './budget.ts';
+import type { BudgetKind, BudgetScope } from './session-budget.ts';
+
+export function amount(kind: BudgetKind, value: number): string {
+  switch (kind) {
+    case 'tokens':
+      return `${shortNumber(value)} tokens`;
+    case 'cost':
+      return `$${value.toFixed(2)}`;
+    case 'minutes':
+      if (value < 1) return `${Math.round(value * 60)} s`;
+      return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} min`;
+  }
+}
+
+const WHOSE: Readonly<Record<BudgetScope, string>> = {
+  run: 'its budget',
+  session: 'the budget of its session',
+  tree: 'the budget of its tree',
+  day: 'the budget of the day',
+};
+
+/** "the budget of its session of 2.0M tokens". */
+export function limitOf({ scope, kind, limit }: Pick<Verdict, 'scope' | 'kind' | 'limit'>): string {
+  return `${WHOSE[scope]} of ${amount(kind, limit)}`;
+}
+
+/** "the budget of its session of 2.0M tokens: 2.1M tokens are spent". */
+export function spentOf(figures: BudgetFigures): string {
+  const { kind, spent } = figures;
+  return `${limitOf(figures)}: ${amount(kind, spent)} ${kind === 'tokens' ? 'are' : 'is'} spent`;
+}
+
+export type BudgetFigures = Pick<Verdict, 'scope' | 'kind' | 'spent' | 'limit'>;
+
+function shortNumber(value: number): string {
+  if (value >= 999_950) return `${(value / 1_000_000).toFixed(1)}M`;
+  return value >= 1000 ? `${(value / 1000).toFixed(1)}k` : String(Math.round(value));
+}

@@ -1,0 +1,62 @@
+/** What a session may spend, as it is set for it. What a budget is, and how it is judged, is in budget.ts. */
+
+export const BUDGET_KINDS = ['tokens', 'cost', 'minutes'] as const;
+export type BudgetKind = (typeof BUDGET_KINDS)[number];
+export type BudgetScope = 'run' | 'session' | 'tree' | 'day';
+
+export const ON_EXCEEDED = ['end', 'ask'] as const;
+/** `ask` leaves it running and says that a person is needed. */
+export type OnExceeded = (typeof ON_EXCEEDED)[number];
+
+/** Null is no limit. */
+export type Limits = Readonly<Record<BudgetKind, number | null>>;
+
+export const NO_LIMITS: Limits = { tokens: null, cost: null, minutes: null };
+
+/** What is on record for one session. */
+export interface SessionBudget extends Limits {
+  /** Null goes by the configuration. */
+  readonly onExceeded: OnExceeded | null;
+}
+
+/** Only what is given is changed; a limit that is null is lifted. */
+export type BudgetChange = Partial<SessionBudget>;
+
+export const NO_BUDGET: SessionBudget = { ...NO_LIMITS, onExceeded: null };
+
+/** A limit is more than nothing: to let nothing run, nothing need be started. Tokens are whole. */
+export function isLimit(kind: BudgetKind, value: number): boolean {
+  const isRight = value > 0 && value <= MAX_LIMIT;
+  return isRight && (kind !== 'tokens' || Number.isInteger(value));
+}
+
+/** Beyond this a sum is not exact any more, and nobody means it. */
+const MAX_LIMIT = 1e15;
+
+export function hasLimit(limits: Limits): boolean {
+  return BUDGET_KINDS.some((kind) => limits[kind] !== null);
+}
+
+/** A session's own limit goes before the configured one of the same kind. */
+export function limitsOf(budget: SessionBudget | null, configured: Limits): Limits {
+  return {
+    tokens: budget?.tokens ?? configured.tokens,
+    cost: budget?.cost ?? configured.cost,
+    minutes: budget?.minutes ?? configured.minutes,
+  };
+}
+
+/** Null when nothing is left of it. */
+export function changeBudget(budget: SessionBudget | null, change: BudgetChange): SessionBudget | null {
+  const changed = { ...NO_BUDGET, ...budget, ...change };
+  return hasLimit(changed) || changed.onExceeded !== null ? changed : null;
+}
+
+/** Whether a change lets more be spent than before. */
+export function raises(budget: SessionBudget | null, change: BudgetChange): boolean {
+  return BUDGET_KINDS.some((kind) => {
+    const before = budget?.[kind] ?? null;
+    const after = change[kind];
+    return before !== null && after !== undefined && (after === null || after > before);
+  });
+}

@@ -1,4 +1,5 @@
 /** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
+import type { ReviewStatus, Verdict } from '../lifecycle/review.ts';
 import type { RunView, SessionView } from './session-view.ts';
 
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
@@ -93,16 +94,6 @@ export interface ScreenView {
   readonly rows: number;
 }
 
-/** Shown of a review: what is asked for, what is going on, and what came of it. Derived; the facts are beside it. */
-export type ReviewStatus =
-  | 'needs-review'
-  | 'running'
-  | 'up-to-date'
-  | 'changes-requested'
-  | 'superseded'
-  | 'cancelled'
-  | 'failed';
-
 /** The review of one head of one pull request of one worker. */
 export interface ReviewView {
   readonly id: string;
@@ -113,8 +104,9 @@ export interface ReviewView {
   readonly head: string;
   /** What the head contains; null where no repository told. */
   readonly tree: string | null;
+  /** Derived from the facts beside it. */
   readonly status: ReviewStatus;
-  readonly verdict: 'approve' | 'changes' | 'comment' | null;
+  readonly verdict: Verdict | null;
   /** Why it is over without a verdict, or whose verdict it has. */
   readonly reason: string | null;
   /** The session that reviews, and the run of it that has, or had, this one; null while none has. */

@@ -22,6 +22,12 @@ export type Checkpoint =
   | 'reports.listed'
   | 'reports.taken'
   | 'outsiders.sought'
+  | 'review.locked'
+  | 'review.planned'
+  | 'review.retired'
+  | 'review.settled'
+  | 'review.bound'
+  | 'review.started'
   | 'ledger.read'
   | 'ledger.recorded';
 

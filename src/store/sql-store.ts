@@ -18,6 +18,7 @@ import {
 } from './rows.ts';
 import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
+import { mountReviews } from './mount-reviews.ts';
 import { bindNative, observe } from './observe.ts';
 import { slotsFor } from './sql.ts';
 import type { Sql, SqlDriver } from './sql.ts';
@@ -34,10 +35,26 @@ import type {
 /** More candidates than this help nobody to choose. */
 const MAX_CANDIDATES = 10;
 
+/** What goes with a session that is forgotten. */
+const TABLES_OF_SESSION = [
+  'events',
+  'usage',
+  'usage_sums',
+  'usage_files',
+  'reviews',
+  'review_heads',
+  'review_locks',
+  'runs',
+  'native_sessions',
+] as const;
+
 /** A session can be removed between finding that it exists and locking it, but not so often in a row. */
 const LOCK_ATTEMPTS = 10;
 
 type NewEvent = Omit<StoredEvent, 'seq' | 'atMs'>;
+
+/** What the parts of the store that have files of their own need of this one. */
+const PARTS = { run: readRun, session: sessionOf, refuseWrite, isTokenOf, addEvent: insertEvent };
 
 export function createStore(driver: SqlDriver): Store {
   return {
@@ -51,14 +68,7 @@ export function createStore(driver: SqlDriver): Store {
       return run !== null && isTokenOf(run, token) ? run : null;
     },
     observe: (runId, fact, source) =>
-      inTransaction(driver, (sql, op) =>
-        observe(
-          sql,
-          op,
-          { run: readRun, session: sessionOf, addEvent: insertEvent },
-          { runId, fact, source },
-        ),
-      ),
+      inTransaction(driver, (sql, op) => observe(sql, op, PARTS, { runId, fact, source })),
     sessionByNative: async (harness, nativeId) => {
       const where =
         'where s.id = (select session_id from native_sessions where harness = ? and native_id = ?)';
@@ -99,6 +109,7 @@ export function createStore(driver: SqlDriver): Store {
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
     figures: () => figures(driver),
     ...usageMethods(driver),
+    ...mountReviews(driver, PARTS),
     watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
       inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
@@ -399,7 +410,7 @@ async function removeSession(sql: Sql, op: string, sessionId: string, actor: str
   if (locked === undefined) return true;
   const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
   if (live.length > 0) return false;
-  for (const table of ['events', 'usage', 'usage_sums', 'usage_files', 'runs', 'native_sessions'] as const) {
+  for (const table of TABLES_OF_SESSION) {
     await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
   }
   await sql.run('delete from sessions where id = ?', [sessionId]);

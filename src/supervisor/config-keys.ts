@@ -56,6 +56,13 @@ export const CONFIG_KEYS = {
       says: 'how long one attempt to deliver may take',
     },
   },
+  review: {
+    reviewer: {
+      kind: argv,
+      default: null,
+      says: 'the program that reviews when `review trigger` names none, started without a shell',
+    },
+  },
 } as const satisfies Record<string, Record<string, ConfigKey<unknown>>>;
 
 type Keys = typeof CONFIG_KEYS;

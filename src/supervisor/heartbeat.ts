@@ -23,14 +23,15 @@ export async function heartbeat(context: Context, given?: RunCredentials): Promi
   });
 }
 
-function credentialsFrom({ environment }: Context): RunCredentials {
+/** Those of the run inside which this happens. */
+export function credentialsFrom({ environment }: Context): RunCredentials {
   const [run = '', token = ''] = [environment[RUN_MARK], environment[TOKEN_VARIABLE]];
   if (run !== '' && token !== '') return { run, token };
   throw new ReeveError(
     'usage',
     `${RUN_MARK} and ${TOKEN_VARIABLE} are not set, so this is not inside a run.`,
     {
-      hint: 'A heartbeat is sent by what `reeve run` started.',
+      hint: 'This is for what Reeve started, which finds both in its environment.',
     },
   );
 }

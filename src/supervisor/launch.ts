@@ -21,7 +21,7 @@ import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.t
 import type { Context } from './context.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
-import type { HarnessLaunch } from './harness-launch.ts';
+import type { Execution, HarnessLaunch } from './harness-launch.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -48,6 +48,16 @@ export interface LaunchRequest {
   readonly foregroundOutput?: 'inherit' | 'stderr' | undefined;
   /** Inside a run: what becomes of this one when that one ends (by default it is cancelled), and what it is about. */
   readonly child?: Partial<ChildTerms> | undefined;
+  /**
+   * Called once the session is claimed and before anything of the run executes; its answer is added to the environment.
+   * When it throws, the run never starts.
+   */
+  readonly beforeStart?: ((claimed: Claimed) => Promise<Readonly<Record<string, string>>>) | undefined;
+}
+
+export interface Claimed {
+  readonly runId: string;
+  readonly runDirectory: string;
 }
 
 export interface Owner extends SessionWithRun {
@@ -99,8 +109,7 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
       const started = await startClaimed(context, claimed.result, {
         token: claimed.token,
         foregroundOutput: order.foregroundOutput ?? 'inherit',
-        prepare: (directory) =>
-          prepareExecution(context, order.launch, { id: claimed.runId, cwd: order.cwd }, directory),
+        prepare: (directory) => execution(context, order, claimed.runId, directory),
       });
       return { ...started, replaced };
     }
@@ -109,6 +118,17 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
   throw new ReeveError('live_owner', 'Others keep claiming the session faster than this command can.', {
     hint: 'Look with `reeve ls` who they are, then try again.',
   });
+}
+
+async function execution(
+  context: Context,
+  order: Order,
+  runId: string,
+  directory: string,
+): Promise<Execution> {
+  const own = (await order.beforeStart?.({ runId, runDirectory: directory })) ?? {};
+  const prepared = prepareExecution(context, order.launch, { id: runId, cwd: order.cwd }, directory);
+  return { ...prepared, environment: { ...own, ...prepared.environment } };
 }
 
 /** A run of the same harness that has not said which conversation it serves, where this one cannot be excluded. */
@@ -285,7 +305,7 @@ async function freeName(context: Context, order: Order): Promise<string> {
 }
 
 /** 80 random bits in an alphabet without look-alikes: short beginnings of ids are unique in practice. */
-export function newId(kind: 'r' | 's'): string {
+export function newId(kind: 'r' | 's' | 'rev'): string {
   const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789';
   return `${kind}-${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
 }

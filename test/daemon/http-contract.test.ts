@@ -17,6 +17,8 @@ import { launchIn } from '../support/launch.ts';
 import { eventually } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
+import { reviewCalls } from './review-calls.ts';
+import type { Call } from './review-calls.ts';
 import { openDaemon } from './support.ts';
 import type { Answer, Daemon, Failure } from './support.ts';
 
@@ -68,12 +70,6 @@ const unknown = (path: string) =>
   daemon.ask('GET', path, { via: 'loopback', headers: { authorization: null } });
 const started = async (name: string, ...flags: readonly string[]) =>
   sandbox.json<SessionView>(['run', '--detach', ...flags, '-s', name, '--', 'sleep', '60']);
-
-interface Call {
-  readonly good: () => Promise<Answer>;
-  readonly bad: () => Promise<Answer>;
-  readonly code: ErrorCode;
-}
 
 const CALLS: Readonly<Record<string, Call>> = {
   run: {
@@ -171,6 +167,7 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => get('/v1/sessions/live/screen'),
     code: 'usage',
   },
+  ...reviewCalls(() => ({ daemon, sandbox })),
   daemon: { good: () => get('/v1/daemon'), bad: () => unknown('/v1/daemon'), code: 'unauthorised' },
   doctor: { good: () => get('/v1/doctor'), bad: () => unknown('/v1/doctor'), code: 'unauthorised' },
   paths: { good: () => get('/v1/paths'), bad: () => unknown('/v1/paths'), code: 'unauthorised' },
@@ -245,6 +242,7 @@ describe('the document', () => {
       'serve', // The daemon itself.
       'open', // Opens the page of the daemon in a browser.
       'top', // A picture for a terminal.
+      'review watch', // A program in the foreground, that asks for what `reviewTrigger` does.
     ]);
     const wanted = VERBS.filter(({ name }) => !exempt.has(name)).flatMap((verb) => {
       const name = verb.name.replace(/ (\w)/, (_, letter: string) => letter.toUpperCase());

@@ -15,6 +15,7 @@ import { answerError, usageError } from './operation.ts';
 import type { App, Environment } from './operation.ts';
 import { addPage, SECURITY_HEADERS } from './page.ts';
 import type { Parts } from './parts.ts';
+import { addReviewing } from './reviewing.ts';
 import { addStreams } from './streams.ts';
 
 /** A prompt of a hundred thousand characters, in the worst encoding, and room around it. */
@@ -83,6 +84,7 @@ export function createApp(parts: Parts): App {
   addStreams(app, parts);
   addLooking(app, parts);
   addActing(app, parts);
+  addReviewing(app, parts);
   addMachine(app, parts);
   addDocumentation(app, parts);
   return app;
@@ -98,15 +100,18 @@ function callerOf(request: Headers, via: Environment['Bindings']['via'], parts: 
 /** What a run may ask with its own token: about its own session, and as itself. */
 const OWN_LOOKS = /^\/v1\/sessions\/([^/]+)(?:\/(?:runs|why|events|logs))?$/;
 
+const OWN_REVIEW = /^\/v1\/reviews\/[^/]+\/submit$/;
+
 async function requireOwn(
   { context }: Parts,
   caller: Extract<Caller, { is: 'run' }>,
   method: string,
   path: string,
 ): Promise<void> {
-  if (method === 'POST' && path === '/v1/heartbeat') return;
+  // These compare the token themselves, with what they are about.
+  if (method === 'POST' && (path === '/v1/heartbeat' || OWN_REVIEW.test(path))) return;
   const forbidden = new ReeveError('forbidden', 'With a run’s token only that run can be spoken for.', {
-    hint: 'It may send its heartbeat, and look at its own session.',
+    hint: 'It may send its heartbeat, submit a review that it has, and look at its own session.',
   });
   const held = await context.store.heldBy(caller.run, caller.token);
   if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');

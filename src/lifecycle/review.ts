@@ -4,7 +4,8 @@
  *   queued --bind--> running --submit--> submitted
  *     ^                 |
  *     |                 +--leave: its reviewer is proven over--> failed, or what was intended:
- *     +-------------------- move ------------------------------- queued again (for a fresh reviewer)
+ *     +-------------------- move ------------------------------- queued again, for a fresh reviewer; so also
+ *                                                                when that run never executed
  *                                                                superseded, cancelled
  *   queued --intend supersede or cancel--> superseded, cancelled: nobody was at it
  *   queued --fail--> failed: no reviewer could be started
@@ -54,8 +55,13 @@ export type ReviewStep =
   /** At once where its reviewer goes on with others: what that submits about this one will be refused. */
   | { readonly kind: 'cancel'; readonly reason: string; readonly when: 'now' | 'reviewer_over' }
   | { readonly kind: 'withdraw'; readonly because: string }
-  /** The run that had it is proven over; `how` tells it as the end of a sentence. */
-  | { readonly kind: 'leave'; readonly runId: string; readonly how: string }
+  /** The run that had it is proven over, or never executed; `how` tells it as the end of a sentence. */
+  | {
+      readonly kind: 'leave';
+      readonly runId: string;
+      readonly was: 'executed' | 'never_started';
+      readonly how: string;
+    }
   | { readonly kind: 'fail'; readonly reason: string }
   | { readonly kind: 'submit'; readonly verdict: Verdict };
 
@@ -133,11 +139,12 @@ function intend(
 
 function leave(
   review: Review,
-  { runId, how }: Extract<ReviewStep, { kind: 'leave' }>,
+  { runId, was, how }: Extract<ReviewStep, { kind: 'leave' }>,
   atMs: number,
 ): ReviewStepResult {
   if (review.state !== 'running' || review.reviewerRunId !== runId) return REFUSED;
-  if (review.intent === 'move') {
+  // Of one that never executed nothing was asked yet: whoever started it fails the review, or died and cannot.
+  if (review.intent === 'move' || (review.intent === null && was === 'never_started')) {
     const queued: Review = {
       ...review,
       state: 'queued',

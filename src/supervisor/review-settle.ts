@@ -1,4 +1,5 @@
 /** Brings what the record says of open reviews in line with their reviewers: on every look, by whoever looks. */
+import type { ReviewStep } from '../lifecycle/review.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { ReviewStepOf, SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
@@ -13,19 +14,21 @@ export async function settleReviews(context: Context, sessionId?: string): Promi
   if (running.length === 0) return 0;
   const ends = await endsOf(context, [...new Set(running.map(({ runId }) => runId))]);
   const steps = running.flatMap(({ id, runId }): ReviewStepOf[] => {
-    const how = ends.get(runId);
-    return how === undefined ? [] : [{ id, step: { kind: 'leave', runId, how } }];
+    const end = ends.get(runId);
+    return end === undefined ? [] : [{ id, step: { kind: 'leave', runId, ...end } }];
   });
   return steps.length === 0 ? 0 : (await context.store.stepReviews(steps, 'reconcile')).length;
 }
 
+type End = Pick<Extract<ReviewStep, { kind: 'leave' }>, 'was' | 'how'>;
+
 /** How those of these runs ended that are over. */
-async function endsOf(context: Context, runIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const ends = new Map<string, string>();
+async function endsOf(context: Context, runIds: readonly string[]): Promise<ReadonlyMap<string, End>> {
+  const ends = new Map<string, End>();
   const live: SessionWithRun[] = [];
   for (const id of runIds) {
     const run = await context.store.run(id);
-    if (run === null) ends.set(id, `run ${id} is no longer on record`);
+    if (run === null) ends.set(id, { was: 'executed', how: `run ${id} is no longer on record` });
     else if (run.state === 'ended') ends.set(id, howItEnded(run));
     else live.push(...(await context.store.sessionsOf([run.sessionId])));
   }
@@ -35,7 +38,10 @@ async function endsOf(context: Context, runIds: readonly string[]): Promise<Read
   return ends;
 }
 
-function howItEnded({ id, ending, logPath }: Extract<Run, { state: 'ended' }>): string {
+function howItEnded({ id, ending, logPath }: Extract<Run, { state: 'ended' }>): End {
   const log = logPath === null ? '' : `; its log is ${logPath}`;
-  return `run ${id} ended as ${ending.outcome}, ${ending.reason}${log}`;
+  return {
+    was: ending.outcome === 'never_started' ? 'never_started' : 'executed',
+    how: `run ${id} ended as ${ending.outcome}, ${ending.reason}${log}`,
+  };
 }

@@ -13,6 +13,7 @@ import { describeGeneratedHistories } from './generated-histories.ts';
 import { describeStoreChildren } from './children.ts';
 import { describeStoreLog } from './log.ts';
 import { describeStoreRaces } from './races.ts';
+import { describeStoreReviews } from './reviews.ts';
 import { describeStoreUsage } from './usage.ts';
 
 const engine = { name: 'sqlite', createDatabase } as const;
@@ -22,6 +23,7 @@ describeStoreNative(engine);
 describeStoreChildren(engine);
 describeStoreLog(engine);
 describeStoreRaces(engine);
+describeStoreReviews(engine);
 describeStoreUsage(engine);
 describeGeneratedHistories(engine);
 

@@ -38,14 +38,19 @@ export async function wantedHeads(
   const { pullRequests } = request;
   if (pullRequests.length === 0) throw usage('No pull request was given', 'Give one as --pr KEY=HEADSHA.');
   if (pullRequests.length > MAX_PULL_REQUESTS) throw usage('These are too many pull requests at once');
+  for (const { pr, head } of pullRequests) checkNames(pr, head);
   const directory = request.repo ?? session.cwd;
+  const wanted = await Promise.all(
+    pullRequests.map(async ({ pr, head }): Promise<WantedHead> => {
+      const known = await commitIn(context.environment, directory, head.toLowerCase());
+      return { pr, head: known?.commit ?? head.toLowerCase(), tree: known?.tree ?? null };
+    }),
+  );
   const heads = new Map<string, WantedHead>();
-  for (const { pr, head } of pullRequests) {
-    checkNames(pr, head);
-    const known = await commitIn(context.environment, directory, head.toLowerCase());
-    const wanted = { pr, head: known?.commit ?? head.toLowerCase(), tree: known?.tree ?? null };
-    if ((heads.get(pr)?.head ?? wanted.head) !== wanted.head) throw usage(`${pr} was given with two heads`);
-    heads.set(pr, wanted);
+  for (const each of wanted) {
+    if ((heads.get(each.pr)?.head ?? each.head) !== each.head)
+      throw usage(`${each.pr} was given with two heads`);
+    heads.set(each.pr, each);
   }
   return [...heads.values()];
 }

@@ -7,11 +7,11 @@ import type { Review } from '../lifecycle/review.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { checkpoint } from '../process/checkpoint.ts';
+import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './finalise.ts';
 import { launch } from './launch.ts';
 import type { Claimed } from './launch.ts';
-import { isInside } from './liveness.ts';
 import { ownProgram } from './own-program.ts';
 import { accepted } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -54,7 +54,7 @@ export async function endReviewer(
 
 /** A reviewer that would have to end itself can do nothing after that. */
 export function refuseInside(context: Context, run: LiveRun): void {
-  if (!isInside(context, run)) return;
+  if (context.environment[RUN_MARK] !== run.id && !isBelow(context, run)) return;
   throw new ReeveError(
     'inside_own_run',
     `This command runs inside ${run.id}, the reviewer it would have to end.`,
@@ -63,6 +63,28 @@ export function refuseInside(context: Context, run: LiveRun): void {
       details: { run: run.id },
     },
   );
+}
+
+/** No tree has more levels; and a table that is read while it changes may show a ring. */
+const MAX_DEPTH = 64;
+
+/**
+ * For a caller whose environment was wiped. One that also left its parents behind is not found: it ends with the
+ * reviewer, half-way, which is no more than any trigger may do.
+ */
+function isBelow({ table }: Context, { harness, keeper }: LiveRun): boolean {
+  let pid = process.ppid;
+  for (let depth = 0; depth < MAX_DEPTH && pid > 1; depth += 1) {
+    const reading = table.read(pid);
+    if (reading.is !== 'there') return false;
+    const { startTime, parentPid } = reading.fact;
+    const isIt = [harness, keeper].some(
+      (each) => each?.pid === pid && each.startTime === startTime && each.boot === table.host.boot,
+    );
+    if (isIt) return true;
+    pid = parentPid;
+  }
+  return false;
 }
 
 export interface ReviewerOrder {

@@ -22,6 +22,7 @@ const DEFAULTS = {
     desktop: false,
     timeoutSeconds: 10,
   },
+  review: { reviewer: null },
 };
 
 const notify = (line: string) => parseConfig(`[notify]\n${line}\n`);
@@ -41,6 +42,7 @@ describe('a configuration', () => {
     expect(parsed).toEqual({
       is: 'read',
       config: {
+        ...DEFAULTS,
         notify: { ...DEFAULTS.notify, on: ['lost', 'failed'], command: ['tell', ''], timeoutSeconds: 60 },
       },
     });
@@ -208,7 +210,7 @@ describe('the configuration file', () => {
 
   it('is read, with a byte order mark too', () => {
     write('\uFEFF[notify]\nbell = true\n');
-    expect(read()).toEqual({ notify: { ...DEFAULTS.notify, bell: true } });
+    expect(read()).toEqual({ ...DEFAULTS, notify: { ...DEFAULTS.notify, bell: true } });
   });
 
   it('names itself and the key when it is wrong', () => {

@@ -171,7 +171,16 @@ describe('review watch', () => {
     const main = repo;
     const [, ...how] = reviews.words({});
     const child = sandbox.start([
-      ...['review', 'watch', ...how, '--repo', tree, '--debounce', '0.1', '--branch', 'side', '--json'],
+      'review',
+      'watch',
+      ...how,
+      '--repo',
+      tree,
+      '--debounce',
+      '0.1',
+      '--branch',
+      'side',
+      '--json',
     ]);
     let text = '';
     child.stdout?.on('data', (chunk) => (text += String(chunk)));

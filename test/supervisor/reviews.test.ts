@@ -1,7 +1,9 @@
 /** Reviews: the stale reviewer is gone before the fresh one begins, and the record says only what is so. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SessionView } from '../../src/api/session-view.ts';
+import type { TriggerView } from '../../src/api/http-views.ts';
+import { installStandIns } from '../fixtures/stand-in-harness.ts';
+import { openDaemon } from '../daemon/support.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, isAlive } from '../support/processes.ts';
 import { reviewingIn } from '../support/reviewer.ts';
@@ -217,6 +219,26 @@ describe('a trigger', () => {
   });
 });
 
+describe('a harness as the reviewer', () => {
+  it.each([
+    ['claude', ['claude', '-p']],
+    ['gemini', ['gemini', '-p']],
+    ['codex', ['codex', 'exec']],
+  ] as const)('%s is told in its prompt what to review, and how to submit', async (harness, beginning) => {
+    installStandIns(sandbox, 'claude', 'gemini', 'codex');
+    const words = ['trigger', '-w', 'w', '--pr', '17=aaaa1', '--pr', '18=bbbb1', '--harness', harness];
+    const { pullRequests } = await reviews.json<TriggerView>(words);
+    const { argv, harness: known, status } = await sandbox.show('review-w');
+    expect({ beginning: argv.slice(0, -1), known }).toEqual({ beginning, known: harness });
+    expect(status).not.toBe('failed');
+    const prompt = argv.at(-1) ?? '';
+    for (const { review } of pullRequests) {
+      for (const fact of [review.id, review.pr, review.head]) expect(prompt).toContain(fact);
+    }
+    expect(prompt).toContain('$REEVE_REVIEW_QUEUE');
+  });
+});
+
 describe('when the old reviewer cannot be ended', () => {
   it('the new reviews have failed, with the reason, and the old one goes on and says so', async () => {
     const first = await reviews.trigger({ 1: 'aaaa1', 2: 'bbbb1' });
@@ -251,107 +273,6 @@ describe('when the old reviewer cannot be ended', () => {
       { pr: '3', status: 'failed' },
       { pr: '1', head: 'aaaa2', status: 'running' },
     ]);
-  });
-});
-
-describe('a submission', () => {
-  it('of the reviewer is on record with its verdict and what it wrote', async () => {
-    const { pullRequests, reviewer } = await reviews.trigger({ 17: 'aaaa1' });
-    const id = pullRequests[0]?.review.id ?? '';
-    expect(await reviews.submit(id, 'approve')).toBe(0);
-    expect(await reviews.show(id.slice(0, 12))).toMatchObject({
-      id,
-      status: 'up-to-date',
-      verdict: 'approve',
-      body: `What ${reviewer?.run} found in 17 at aaaa1.\n`,
-      late: null,
-      endedAt: expect.any(String),
-    });
-  });
-
-  it('made twice is accepted twice, and on record once', async () => {
-    const { pullRequests, reviewer } = await reviews.trigger({ 17: 'aaaa1' });
-    const id = pullRequests[0]?.review.id ?? '';
-    const { token } = await reviews.reviewer(reviewer?.run);
-    writeFileSync(sandbox.path('body'), 'fine');
-    const words = ['submit', '--run', id, '--verdict', 'approve', '--body', sandbox.path('body'), '--json'];
-    const own = { REEVE_RUN: reviewer?.run ?? '', REEVE_TOKEN: token };
-    expect(JSON.parse((await reviews.review(words, own)).stdout)).toMatchObject({
-      accepted: true,
-      again: false,
-    });
-    expect(JSON.parse((await reviews.review(words, own)).stdout)).toMatchObject({
-      accepted: true,
-      again: true,
-    });
-    const other = await reviews.review(
-      [...words.slice(0, 3), '--verdict', 'changes', '--body', sandbox.path('body')],
-      own,
-    );
-    expect(other.code).toBe(5);
-    expect(await reviews.show(id)).toMatchObject({ verdict: 'approve', late: { body: 'fine' } });
-  });
-
-  it('of a reviewer that was superseded is refused (5), put aside, and changes nothing else', async () => {
-    const first = await reviews.trigger({ 17: 'aaaa1' });
-    const old = await reviews.reviewer(first.reviewer?.run);
-    await reviews.trigger({ 17: 'aaaa2' });
-    const before = await reviews.list('--all');
-    const id = old.queue[0]?.id ?? '';
-    writeFileSync(sandbox.path('body'), 'about the old one');
-    const words = ['submit', '--run', id, '--verdict', 'approve', '--body', sandbox.path('body'), '--json'];
-    const late = await reviews.review(words, {
-      REEVE_RUN: first.reviewer?.run ?? '',
-      REEVE_TOKEN: old.token,
-    });
-    expect(late.code).toBe(5);
-    expect(JSON.parse(late.stdout)).toMatchObject({
-      error: { code: 'fenced', details: { review: id, run: first.reviewer?.run, isKept: true } },
-    });
-    expect(await reviews.list('--all')).toEqual(before);
-    expect(await reviews.show(id)).toMatchObject({
-      status: 'superseded',
-      verdict: null,
-      body: null,
-      late: { body: 'about the old one', because: expect.stringContaining('superseded') },
-    });
-  });
-
-  it.each([
-    ['with a forged token', (run: string) => ({ REEVE_RUN: run, REEVE_TOKEN: 'forged' }), 5],
-    ['by nobody', () => ({}), 2],
-  ])('%s is refused, and nothing is kept', async (_, credentials, exit) => {
-    const { pullRequests, reviewer } = await reviews.trigger({ 17: 'aaaa1' });
-    const id = pullRequests[0]?.review.id ?? '';
-    writeFileSync(sandbox.path('body'), 'x');
-    const words = ['submit', '--run', id, '--verdict', 'approve', '--body', sandbox.path('body')];
-    expect((await reviews.review(words, credentials(reviewer?.run ?? ''))).code).toBe(exit);
-    expect(await reviews.show(id)).toMatchObject({ status: 'running', body: null, late: null });
-  });
-
-  it('by another run, of the worker or of somebody else, is refused, and nothing is kept', async () => {
-    const { pullRequests } = await reviews.trigger({ 17: 'aaaa1' });
-    const id = pullRequests[0]?.review.id ?? '';
-    const script = 'echo "$REEVE_TOKEN" > token.new; mv token.new token; exec sleep 60';
-    const { run } = await sandbox.json<SessionView>(['run', '--detach', '-s', 'x', '--', 'sh', '-c', script]);
-    await eventually('its token', () => existsSync(sandbox.path('token')));
-    const token = readFileSync(sandbox.path('token'), 'utf8').trim();
-    const words = ['submit', '--run', id, '--verdict', 'approve', '--body', '/dev/null'];
-    expect((await reviews.review(words, { REEVE_RUN: run.id, REEVE_TOKEN: token })).code).toBe(5);
-    expect(await reviews.show(id)).toMatchObject({ status: 'running', body: null, late: null });
-  });
-
-  it('of more than a megabyte is refused as too large', async () => {
-    const { pullRequests, reviewer } = await reviews.trigger({ 17: 'aaaa1' });
-    const { token } = await reviews.reviewer(reviewer?.run);
-    writeFileSync(sandbox.path('body'), 'x'.repeat(1024 * 1024 + 1));
-    const id = pullRequests[0]?.review.id ?? '';
-    const words = ['submit', '--run', id, '--verdict', 'approve', '--body', sandbox.path('body'), '--json'];
-    const result = await reviews.review(words, { REEVE_RUN: reviewer?.run ?? '', REEVE_TOKEN: token });
-    expect({ code: result.code, error: JSON.parse(result.stdout) as unknown }).toMatchObject({
-      code: 2,
-      error: { error: { code: 'too_large' } },
-    });
   });
 });
 
@@ -462,6 +383,18 @@ it('a worker that is forgotten takes its reviews with it', async () => {
   await sandbox.json(['kill', 'w']);
   await sandbox.json(['rm', 'w']);
   expect(await reviews.list('--all')).toEqual([]);
+});
+
+it('a daemon notices by itself that a reviewer has left its work undone', async () => {
+  const daemon = await openDaemon(sandbox);
+  const { reviewer } = await reviews.trigger({ 17: 'aaaa1' });
+  await reviews.reviewer(reviewer?.run);
+  reviews.exit(reviewer?.run ?? '', 4);
+  // Which looks at no review.
+  await eventually('it is on record', async () =>
+    (await sandbox.reeve(['why', 'w'])).stdout.includes('code 4'),
+  );
+  await daemon.stop();
 });
 
 it('what happened is told in the worker’s story', async () => {

@@ -26,6 +26,8 @@ interface Told {
 }
 
 export interface Reviewing {
+  /** The reviewer's command line, as one word. */
+  readonly command: string;
   /** The words of a trigger of the worker `w`. */
   words(heads: Readonly<Record<string, string>>, ...more: readonly string[]): readonly string[];
   trigger(heads: Readonly<Record<string, string>>, ...more: readonly string[]): Promise<TriggerView>;
@@ -48,15 +50,14 @@ export interface Reviewing {
 export function reviewingIn(sandbox: Sandbox, kind: ReviewerKind = 'waits'): Reviewing {
   const directory = sandbox.path('reviews');
   mkdirSync(directory, { recursive: true });
+  const command = `'${process.execPath}' '${REVIEWER}' '${directory}' ${kind}`;
   const file = (name: string) => `${directory}/${name}`;
   const words: Reviewing['words'] = (heads, ...more) => [
     'trigger',
     '--worker',
     'w',
     ...Object.entries(heads).flatMap(([pr, head]) => ['--pr', `${pr}=${head}`]),
-    ...(more.includes('--reviewer')
-      ? []
-      : ['--reviewer', `'${process.execPath}' '${REVIEWER}' '${directory}' ${kind}`]),
+    ...(more.includes('--reviewer') ? [] : ['--reviewer', command]),
     ...(more.includes('--grace') ? [] : ['--grace', '0.3']),
     ...more,
   ];
@@ -71,6 +72,7 @@ export function reviewingIn(sandbox: Sandbox, kind: ReviewerKind = 'waits'): Rev
   const list: Reviewing['list'] = async (...more) =>
     (await json<{ reviews: ReviewView[] }>(['ls', ...more])).reviews;
   return {
+    command,
     words,
     trigger: (heads, ...more) => json<TriggerView>(words(heads, ...more)),
     review,

@@ -24,6 +24,14 @@ const REVIEW = z.object({
   review: z.string().min(1).max(200).openapi({ description: 'Its id, or a unique beginning of it.' }),
 });
 
+/** Whole: which other reviews there are is not for a run to know. */
+const OWN_REVIEW = z.object({
+  review: z
+    .string()
+    .regex(/^rev-[a-z0-9]{16}$/, 'must be the whole id of a review')
+    .openapi({ description: 'Its whole id.' }),
+});
+
 export function addReviewing(app: App, parts: Parts): void {
   addLooking(app, parts);
   addTrigger(app, parts);
@@ -98,7 +106,7 @@ function addEnding(app: App, { reeve }: Parts): void {
     name: 'reviewSubmit',
     group: 'Reviews',
     says: 'From inside a reviewer, with its run’s token as bearer: what it found. Fenced.',
-    params: REVIEW,
+    params: OWN_REVIEW,
     body: z.object({ verdict: z.enum(VERDICTS), body: z.string() }).strict(),
     answer: submittedSchema,
     forRuns: 'its own run',

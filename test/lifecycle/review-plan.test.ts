@@ -135,6 +135,16 @@ describe('a reviewer', () => {
     });
   });
 
+  it('that was to end with reviews that were cancelled is ended, also when there is nothing to start', () => {
+    const done = reviewOf({ id: 'rev-done', pr: '2', head: 'x', state: 'submitted', verdict: 'approve' });
+    const doomed = reviewOf({ id: 'rev-old', pr: '1', head: 'a', intent: 'cancel' });
+    expect(plan({ wanted: [want('2', 'x')], reviews: [done, doomed], liveRunId: 'r-1' })).toEqual({
+      heads: [{ ...want('2', 'x'), is: 'up_to_date', review: 'rev-done' }],
+      ...NOTHING,
+      retire: 'r-1',
+    });
+  });
+
   it('is not started twice for what is queued behind a head that moves on again', () => {
     const waiting = reviewOf({ id: 'rev-old', pr: '1', head: 'a', state: 'queued' });
     expect(plan({ wanted: [want('1', 'b')], reviews: [waiting] })).toEqual({

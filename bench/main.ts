@@ -1,7 +1,7 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
  *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
- *     [ledger]
+ *     [ledger] [review]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
@@ -13,6 +13,7 @@ import { measureHistory } from './history.ts';
 import { measureHook } from './hook.ts';
 import { measureLedger } from './ledger.ts';
 import { measureMemory } from './memory.ts';
+import { measureReview } from './review.ts';
 import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
 import { withPackage } from './support.ts';
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   harness: measureHarnessStart,
   daemon: measureDaemon,
   ledger: measureLedger,
+  review: measureReview,
 };
 
 interface Judged extends Figure {

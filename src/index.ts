@@ -1,6 +1,6 @@
 /** Reeve as a library. What is named here is public; nothing else is. */
 export { openReeve } from './supervisor/reeve.ts';
-export type { Reeve } from './supervisor/reeve.ts';
+export type { Reeve, Reviews } from './supervisor/reeve.ts';
 export type { OpenOptions } from './supervisor/context.ts';
 export type { LaunchRequest, LaunchResult, Owner } from './supervisor/launch.ts';
 export type { ResumeRequest } from './supervisor/resume.ts';
@@ -17,6 +17,18 @@ export type { SubmitRequest, Submitted } from './supervisor/submit.ts';
 export type { SubmissionsRequest } from './supervisor/submissions.ts';
 export type { AddedUsage, AddUsageRequest } from './supervisor/add-usage.ts';
 export type { RunCredentials } from './supervisor/run-credentials.ts';
+export type { TriggerRequest } from './supervisor/review-request.ts';
+export type { ReviewSubmitRequest } from './supervisor/review-submit.ts';
+export type { CancelRequest } from './supervisor/review-cancel.ts';
+export type { ReviewRange } from './supervisor/review-list.ts';
+export type { WatchRequest, WatchTold } from './supervisor/review-watch.ts';
+export type {
+  CancelledView,
+  ReviewDetailView,
+  ReviewView,
+  SubmittedView,
+  TriggerView,
+} from './api/http-views.ts';
 export type { HarnessName } from './supervisor/reeve.ts';
 export { doctor } from './supervisor/doctor.ts';
 export type { Check } from './supervisor/doctor.ts';

@@ -1,4 +1,5 @@
 /** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
+import type { ReviewStatus, Verdict } from '../lifecycle/review.ts';
 import type { ChildView, RunView, SessionView } from './session-view.ts';
 import type { SessionSpentView } from './usage-view.ts';
 
@@ -117,6 +118,80 @@ export interface ScreenView {
   readonly screen: string;
   readonly columns: number;
   readonly rows: number;
+}
+
+/** The review of one head of one pull request of one worker. */
+export interface ReviewView {
+  readonly id: string;
+  /** The session whose work is reviewed: its name and its id. */
+  readonly worker: string;
+  readonly workerId: string;
+  readonly pr: string;
+  readonly head: string;
+  /** What the head contains; null where no repository told. */
+  readonly tree: string | null;
+  /** Derived from the facts beside it. */
+  readonly status: ReviewStatus;
+  readonly verdict: Verdict | null;
+  /** Why it is over without a verdict, or whose verdict it has. */
+  readonly reason: string | null;
+  /** The session that reviews, and the run of it that has, or had, this one; null while none has. */
+  readonly reviewer: { readonly session: string; readonly run: string } | null;
+  /** What that run has spent, also for other reviews of the same queue; null when nothing is known. */
+  readonly tokens: number | null;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  /** The review of a newer head that takes, or took, its place. */
+  readonly supersededBy: string | null;
+  /** Whether its head is the one that was last asked for. Time alone never changes that. */
+  readonly isCurrent: boolean;
+}
+
+/** The same with what the reviewer wrote. */
+export interface ReviewDetailView extends ReviewView {
+  readonly body: string | null;
+  /** What it wrote too late to count, and why that was refused. */
+  readonly late: { readonly body: string; readonly because: string } | null;
+  /** What the reviewer printed; null where no run has had it. */
+  readonly logPath: string | null;
+}
+
+export interface ReviewsView {
+  readonly reviews: readonly ReviewView[];
+}
+
+/** What a trigger did about one pull request. */
+export interface TriggeredView {
+  readonly is: 'reused' | 'up-to-date' | 'duplicate' | 'created';
+  readonly review: ReviewView;
+  /** Of a duplicate: what the review of the same tree had spent, and so was not spent again. */
+  readonly savedTokens: number | null;
+}
+
+export interface TriggerView {
+  readonly worker: string;
+  /** The reviewer's session, and its live run; null when there is none. */
+  readonly reviewer: { readonly session: string; readonly run: string } | null;
+  /** Whether a fresh reviewer was started, with the whole queue. */
+  readonly isStarted: boolean;
+  /** The run of the reviewer that was ended for it. */
+  readonly retired: string | null;
+  readonly pullRequests: readonly TriggeredView[];
+  readonly superseded: readonly ReviewView[];
+}
+
+export interface SubmittedView {
+  readonly accepted: true;
+  /** The same was submitted before. */
+  readonly again: boolean;
+  readonly review: ReviewView;
+}
+
+export interface CancelledView {
+  readonly cancelled: readonly ReviewView[];
+  /** The run of the reviewer that had nothing left to do, and was ended. */
+  readonly retired: string | null;
 }
 
 export interface DaemonView {

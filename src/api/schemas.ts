@@ -3,9 +3,11 @@
  * that the rest of Reeve uses, so that the two cannot drift apart. Loaded by the daemon only: a command starts without.
  */
 import { z } from '@hono/zod-openapi';
+import { VERDICTS } from '../lifecycle/review.ts';
 import type {
   BudgetDetail,
   BudgetView,
+  CancelledView,
   DaemonView,
   ErrorView,
   EventsView,
@@ -13,11 +15,17 @@ import type {
   LogView,
   MemberView,
   OverviewView,
+  ReviewDetailView,
+  ReviewsView,
+  ReviewView,
   ScreenView,
   SessionBudgets,
   SessionDetailView,
   SessionRow,
+  SubmittedView,
   TreeView,
+  TriggeredView,
+  TriggerView,
   WhyView,
 } from './http-views.ts';
 import { CHILD_POLICIES } from '../lifecycle/child.ts';
@@ -319,6 +327,79 @@ export const submissionsSchema = z
   })
   .strict()
   .openapi('Submissions') satisfies z.ZodType<SubmissionsView>;
+const review = {
+  id: z.string(),
+  worker: z.string().openapi({ description: 'The session whose work is reviewed.' }),
+  workerId: z.string(),
+  pr: z.string(),
+  head: z.string(),
+  tree: nullable(z.string()),
+  status: z.enum([
+    'needs-review',
+    'running',
+    'up-to-date',
+    'changes-requested',
+    'superseded',
+    'cancelled',
+    'failed',
+  ]),
+  verdict: nullable(z.enum(VERDICTS)),
+  reason: nullable(z.string()),
+  reviewer: nullable(z.object({ session: z.string(), run: z.string() }).strict()),
+  tokens: nullable(z.int()).openapi({
+    description: 'What its reviewer has spent, also for other reviews of the same queue.',
+  }),
+  createdAt: time(),
+  startedAt: nullable(time()),
+  endedAt: nullable(time()),
+  supersededBy: nullable(z.string()),
+  isCurrent: z.boolean().openapi({ description: 'Whether its head is the one that was last asked for.' }),
+};
+const reviewSchema = z.object(review).strict().openapi('Review') satisfies z.ZodType<ReviewView>;
+export const reviewsSchema = z
+  .object({ reviews: z.array(reviewSchema) })
+  .strict()
+  .openapi('Reviews') satisfies z.ZodType<ReviewsView>;
+export const reviewDetailSchema = z
+  .object({
+    ...review,
+    body: nullable(z.string()),
+    late: nullable(z.object({ body: z.string(), because: z.string() }).strict()).openapi({
+      description: 'What its reviewer wrote too late to count, and why that was refused.',
+    }),
+    logPath: nullable(z.string()),
+  })
+  .strict()
+  .openapi('ReviewDetail') satisfies z.ZodType<ReviewDetailView>;
+const triggeredSchema = z
+  .object({
+    is: z.enum(['reused', 'up-to-date', 'duplicate', 'created']),
+    review: reviewSchema,
+    savedTokens: nullable(z.int()).openapi({
+      description: 'Of a duplicate: what the review of the same tree had spent.',
+    }),
+  })
+  .strict()
+  .openapi('Triggered') satisfies z.ZodType<TriggeredView>;
+export const triggerSchema = z
+  .object({
+    worker: z.string(),
+    reviewer: nullable(z.object({ session: z.string(), run: z.string() }).strict()),
+    isStarted: z.boolean().openapi({ description: 'Whether a fresh reviewer was started.' }),
+    retired: nullable(z.string()).openapi({ description: 'The reviewer’s run that was ended for it.' }),
+    pullRequests: z.array(triggeredSchema),
+    superseded: z.array(reviewSchema),
+  })
+  .strict()
+  .openapi('Trigger') satisfies z.ZodType<TriggerView>;
+export const submittedSchema = z
+  .object({ accepted: z.literal(true), again: z.boolean(), review: reviewSchema })
+  .strict()
+  .openapi('Submitted') satisfies z.ZodType<SubmittedView>;
+export const cancelledSchema = z
+  .object({ cancelled: z.array(reviewSchema), retired: nullable(z.string()) })
+  .strict()
+  .openapi('Cancelled') satisfies z.ZodType<CancelledView>;
 
 export const errorSchema = z
   .object({

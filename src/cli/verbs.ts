@@ -3,23 +3,14 @@
  * loaded only when it is called; and there is no parser library to load before it, for a start is mostly loading.
  */
 import { MAX_REPORTED_TOKENS } from '../lifecycle/usage.ts';
+import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
+import { JSON_FLAG, seconds } from './flag-values.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
-import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
+import { REVIEW_VERBS } from './review-verbs.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
-const JSON_FLAG = { name: 'json', says: 'one JSON value on stdout, nothing else' } as const;
-
-/** A day is more than any harness needs to save its work. */
-const MAX_GRACE_SECONDS = 86_400;
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= 0 && value <= MAX_GRACE_SECONDS) return value;
-  throw new InvalidValue(`it takes seconds, from 0 to ${MAX_GRACE_SECONDS}`);
-}
-
 function count(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidValue('it takes a whole number');
@@ -307,6 +298,7 @@ export const VERBS: readonly Verb[] = [
     flags: [JSON_FLAG],
     execute: async ({ words, flags }) => (await end()).rm(words, flags),
   },
+  ...REVIEW_VERBS,
   {
     name: 'budget',
     group: 'Budgets',

@@ -23,6 +23,7 @@ import type { StoredEvent } from '../supervisor/events.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
+import { settleReviews } from '../supervisor/review-settle.ts';
 import { spoolOf } from '../supervisor/reports.ts';
 import { openChanges } from './changes.ts';
 import { follow } from './following.ts';
@@ -152,6 +153,8 @@ async function begin(
         if (event.kind === 'run.executing' || event.kind === 'run.ended') parts.loop.poke('sessions');
         // Nobody writes its transcript any more.
         if (event.kind === 'run.ended') parts.loop.poke('ledger');
+        // Perhaps a reviewer, that left something undone.
+        if (event.kind === 'run.ended') parts.loop.poke('reviews');
       },
     },
     {
@@ -214,6 +217,11 @@ function startParts(
         if (problem !== null) throw new Error(problem);
         return `${budgeted} budgeted, ${ended} over`;
       },
+    },
+    {
+      name: 'reviews',
+      everyMs: SWEEP_EVERY_MS,
+      round: async () => `${await settleReviews({ ...context, actor: 'daemon' })} settled`,
     },
     {
       name: 'figures',

@@ -94,7 +94,7 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'budget.cleared':
       return 'There is nothing to ask about its budget any more.';
     default:
-      return `${actor}: ${kind}.`;
+      return kind.startsWith('review.') ? reviewSentence(kind, actor, data) : `${actor}: ${kind}.`;
   }
 }
 
@@ -119,6 +119,48 @@ function budgetSet(budget: unknown): string {
     return limit === null ? [] : [amount(kind, limit)];
   });
   return given.length === 0 ? 'said what happens at a limit' : `set its budget: ${given.join(', ')}`;
+}
+
+/** Of the worker's pull requests. What became obsolete is told calmly: nothing went wrong. */
+function reviewSentence(kind: string, actor: string, data: StoryEvent['data']): string {
+  const say = (field: string) => String(data[field]);
+  const what = `review ${say('review')} of ${say('pr')} at ${say('head')}`;
+  switch (kind) {
+    case 'review.created':
+      return `${actor} asked for ${what}.`;
+    case 'review.skipped':
+      return `${actor} asked for ${what}; it was skipped, for its tree is that of review ${say('sameAs')} (${say('verdict')}).`;
+    case 'review.started':
+      return `Reviewer run ${say('run')} has ${what}.`;
+    case 'review.intended':
+      return `${actor} meant ${what} to ${INTENDED[say('intent')] ?? say('intent')} once run ${say('run')} is over.`;
+    case 'review.kept':
+      return `What was meant for ${what} was taken back, and it goes on: ${say('because')}.`;
+    case 'review.requeued':
+      return `Run ${say('run')} is over; ${what} waits for a fresh reviewer.`;
+    case 'review.superseded':
+      return `Superseded by ${say('by')}: ${what}${hadBy(data)}.`;
+    case 'review.cancelled':
+      return `Cancelled: ${what}${hadBy(data)}.`;
+    case 'review.submitted':
+      return `${actor} submitted ${what}: ${say('verdict')}.`;
+    case 'review.failed':
+      return `There is no result of ${what}: ${say('reason')}.`;
+    case 'review.fenced':
+      return `A late submission of ${what} by run ${say('run')} was refused and put aside: ${say('because')}.`;
+    default:
+      return `${actor}: ${kind} of ${what}.`;
+  }
+}
+
+const INTENDED: Readonly<Record<string, string>> = {
+  supersede: 'be superseded',
+  move: 'go to a fresh reviewer',
+  cancel: 'be cancelled',
+};
+
+function hadBy({ run }: StoryEvent['data']): string {
+  return typeof run === 'string' ? `; reviewer run ${run} had it` : '; nobody had begun with it';
 }
 
 const WANTED: Readonly<Record<Intent['outcome'], string>> = {

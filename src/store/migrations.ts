@@ -192,6 +192,54 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
     )${keyedByText}`,
     'create index budget_marks_of_session on budget_marks (session_id)',
   ],
+  ({ bigInteger, keyedByText }) => [
+    // `session_id` is the worker's. What the reviewer wrote, in time or too late, is read only when it is asked for.
+    `create table reviews (
+      id text primary key,
+      session_id text not null references sessions (id),
+      number integer not null,
+      pr text not null,
+      head text not null,
+      tree text,
+      state text not null
+        check (state in ('queued', 'running', 'submitted', 'superseded', 'cancelled', 'failed', 'duplicate')),
+      intent text check (intent in ('supersede', 'move', 'cancel')),
+      superseded_by text,
+      same_as text,
+      reviewer_run_id text,
+      verdict text check (verdict in ('approve', 'changes', 'comment')),
+      reason text,
+      body text,
+      late_body text,
+      late_because text,
+      created_at ${bigInteger} not null,
+      started_at ${bigInteger},
+      ended_at ${bigInteger},
+      unique (session_id, number),
+      check (state <> 'running' or reviewer_run_id is not null),
+      check (state <> 'submitted' or verdict is not null)
+    )${keyedByText}`,
+    // One head of a pull request is under review at a time, as the database enforces it.
+    `create unique index reviews_one_standing on reviews (session_id, pr)
+      where state in ('queued', 'running') and (intent is null or intent = 'move')`,
+    `create index reviews_open on reviews (state) where state in ('queued', 'running')`,
+    // The head that was last asked for: freshness, a fact apart from what became of any review.
+    `create table review_heads (
+      session_id text not null references sessions (id),
+      pr text not null,
+      head text not null,
+      tree text,
+      changed_at ${bigInteger} not null,
+      primary key (session_id, pr)
+    )${keyedByText}`,
+    // Who acts on a worker's reviews right now. No lease: a holder is displaced when it is proven dead, never for slowness.
+    `create table review_locks (
+      session_id text primary key references sessions (id),
+      token text not null,
+      holder text not null,
+      taken_at ${bigInteger} not null
+    )${keyedByText}`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -21,6 +21,7 @@ import {
 import { budgetMethods } from './budget-methods.ts';
 import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
 import { count, figures, lastSeq, readEvents } from './log.ts';
+import { mountReviews } from './mount-reviews.ts';
 import { bindNative, observe } from './observe.ts';
 import { runWrites } from './run-writes.ts';
 import { inTransaction, isUnstorable, slotsFor } from './sql.ts';
@@ -31,10 +32,28 @@ import type { ClaimRequest, ClaimResult, SessionWithRun, Store, StoredEvent, Ove
 /** More candidates than this help nobody to choose. */
 const MAX_CANDIDATES = 10;
 
+/** What goes with a session that is forgotten. */
+const TABLES_OF_SESSION = [
+  'events',
+  'usage',
+  'usage_sums',
+  'usage_files',
+  'submissions',
+  'budget_marks',
+  'reviews',
+  'review_heads',
+  'review_locks',
+  'runs',
+  'native_sessions',
+] as const;
+
 /** A session can be removed between finding that it exists and locking it, but not so often in a row. */
 const LOCK_ATTEMPTS = 10;
 
 type NewEvent = Omit<StoredEvent, 'seq' | 'atMs'>;
+
+/** What the parts of the store that have files of their own need of this one. */
+const PARTS = { run: readRun, session: sessionOf, isTokenOf, addEvent: insertEvent };
 
 export function createStore(driver: SqlDriver): Store {
   return {
@@ -47,14 +66,7 @@ export function createStore(driver: SqlDriver): Store {
       return run !== null && isTokenOf(run, token) ? run : null;
     },
     observe: (runId, fact, source) =>
-      inTransaction(driver, (sql, op) =>
-        observe(
-          sql,
-          op,
-          { run: readRun, session: sessionOf, addEvent: insertEvent },
-          { runId, fact, source },
-        ),
-      ),
+      inTransaction(driver, (sql, op) => observe(sql, op, PARTS, { runId, fact, source })),
     sessionByNative: async (harness, nativeId) => {
       const where =
         'where s.id = (select session_id from native_sessions where harness = ? and native_id = ?)';
@@ -94,11 +106,12 @@ export function createStore(driver: SqlDriver): Store {
     lastSeq: () => lastSeq(driver),
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),
     figures: () => figures(driver),
-    ...runWrites(driver, { run: readRun, session: sessionOf, addEvent: insertEvent, isTokenOf }),
+    ...runWrites(driver, PARTS),
     ...usageMethods(driver, (work) => inTransaction(driver, work)),
     ...budgetMethods(driver, (work) =>
       inTransaction(driver, (sql, op) => work(sql, (event) => addEvent(sql, op, event))),
     ),
+    ...mountReviews(driver, PARTS),
     watch: (listener) => driver.watch(listener),
     removeSession: (sessionId, actor) =>
       inTransaction(driver, (sql, op) => removeSession(sql, op, sessionId, actor)),
@@ -358,17 +371,6 @@ async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent):
   );
 }
 
-const REMOVED_TABLES = [
-  'events',
-  'usage',
-  'usage_sums',
-  'usage_files',
-  'submissions',
-  'runs',
-  'native_sessions',
-  'budget_marks',
-] as const;
-
 async function removeSession(sql: Sql, op: string, sessionId: string, actor: string): Promise<boolean> {
   const [locked] = await sql.all(`select name, epoch from sessions where id = ?${sql.forUpdate}`, [
     sessionId,
@@ -376,7 +378,7 @@ async function removeSession(sql: Sql, op: string, sessionId: string, actor: str
   if (locked === undefined) return true;
   const live = await sql.all(`select id from runs where session_id = ? and state <> 'ended'`, [sessionId]);
   if (live.length > 0) return false;
-  for (const table of REMOVED_TABLES) {
+  for (const table of TABLES_OF_SESSION) {
     await sql.run(`delete from ${table} where session_id = ?`, [sessionId]);
   }
   await sql.run('delete from sessions where id = ?', [sessionId]);

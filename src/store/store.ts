@@ -5,6 +5,8 @@ import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { SpentOnDay } from '../lifecycle/price.ts';
+import type { Review, ReviewStep, Verdict } from '../lifecycle/review.ts';
+import type { WantedHead } from '../lifecycle/review-plan.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { KnownAs } from '../lifecycle/submission.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
@@ -213,6 +215,73 @@ export interface OverBudgetOrder {
   readonly event: BudgetNote['event'];
 }
 
+/** A review with what is to be known of it beside its own record. */
+export interface ReviewRecord {
+  readonly review: Review;
+  /** The worker's name. */
+  readonly worker: string;
+  /** Whether its head is the one that was last asked for. */
+  readonly isCurrent: boolean;
+}
+
+export interface ReviewQuery {
+  readonly sessionId?: string | undefined;
+  /** Only those that are not over. */
+  readonly only?: 'open' | undefined;
+  /** An id, or the beginning of one. */
+  readonly reference?: string | undefined;
+}
+
+export interface ReviewTexts {
+  readonly body: string | null;
+  readonly late: { readonly body: string; readonly because: string } | null;
+}
+
+export interface ReviewLockRequest {
+  readonly sessionId: string;
+  readonly token: string;
+  readonly holder: ProcessIdentity;
+  /** The token of a holder that was proven dead, which this one displaces. */
+  readonly instead: string | null;
+}
+
+export type ReviewLockResult =
+  | { readonly is: 'taken' }
+  | { readonly is: 'held'; readonly token: string; readonly holder: ProcessIdentity }
+  /** The worker was forgotten. */
+  | { readonly is: 'gone' };
+
+export interface ReviewPlanWrite {
+  readonly sessionId: string;
+  /** Without the lock nothing is written. */
+  readonly lockToken: string;
+  readonly actor: string;
+  readonly heads: readonly WantedHead[];
+  readonly created: readonly (WantedHead & { readonly id: string } & (
+      | { readonly state: 'queued' }
+      | { readonly state: 'duplicate'; readonly sameAs: string; readonly verdict: Verdict | null }
+    ))[];
+  readonly steps: readonly ReviewStepOf[];
+}
+
+export interface ReviewStepOf {
+  readonly id: string;
+  readonly step: ReviewStep;
+}
+
+export interface ReviewSubmission {
+  readonly id: string;
+  readonly runId: string;
+  readonly token: string;
+  readonly verdict: Verdict;
+  readonly body: string;
+}
+
+export type ReviewSubmitResult =
+  | { readonly is: 'accepted' | 'again'; readonly review: Review }
+  /** `isKept`: what was written was put aside. */
+  | { readonly is: 'refused'; readonly because: string; readonly isKept: boolean };
+
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   readonly place: string;
@@ -315,6 +384,18 @@ export interface Store {
   setOverBudget(order: OverBudgetOrder): Promise<boolean>;
   /** For how long a live run has been live and its machine awake. */
   recordAwake(runId: string, awakeMs: number): Promise<void>;
+  /** The earliest first. */
+  reviews(query: ReviewQuery): Promise<readonly ReviewRecord[]>;
+  reviewTexts(id: string): Promise<ReviewTexts>;
+  /** Whoever changes what becomes of a worker's reviews holds this meanwhile: one at a time, on all hosts. */
+  takeReviewLock(request: ReviewLockRequest): Promise<ReviewLockResult>;
+  releaseReviewLock(sessionId: string, token: string): Promise<void>;
+  /** All of a trigger's plan, or nothing: false when the lock is somebody else's. */
+  writeReviewPlan(plan: ReviewPlanWrite): Promise<boolean>;
+  /** Each decided by `takeReviewStep` on the review as it is now; the ids of those that were taken. */
+  stepReviews(steps: readonly ReviewStepOf[], actor: string): Promise<readonly string[]>;
+  /** Accepts what the run that holds the token wrote, only while the review is running, current, and that run's. */
+  submitReview(submission: ReviewSubmission): Promise<ReviewSubmitResult>;
   /** Calls soon after anything was written by anybody, perhaps also when nothing was; until the answer is called. */
   watch(listener: () => void): Promise<() => void>;
   /** False when a run of it is live. */

@@ -116,6 +116,13 @@ export const CONFIG_KEYS = {
       says: 'what happens at a limit: the run is ended, or a person is asked',
     },
   },
+  review: {
+    reviewer: {
+      kind: argv,
+      default: null,
+      says: 'the program that reviews when `review trigger` names none, started without a shell',
+    },
+  },
 } as const satisfies Record<string, Record<string, ConfigKey<unknown>>>;
 
 type Keys = typeof CONFIG_KEYS;

@@ -1,8 +1,6 @@
 /** What people put into their own settings, for sessions that are started without Reeve too: hooks, and shims on PATH. */
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import { hookCommand } from '../harness/hook-command.ts';
 import { hookStatus, installHooks, removeHooks } from '../harness/hook-settings/hook-settings.ts';
@@ -17,6 +15,7 @@ import { installShims, removeShims, shimStatus } from '../harness/shim.ts';
 import type { ShimName, ShimReport, ShimStatus } from '../harness/shim.ts';
 import { homeFrom, prepareHome } from './home.ts';
 import { hookProgramPath } from './harness-launch.ts';
+import { ownProgram } from './own-program.ts';
 
 export type { HookReport, HookStatus, HookTarget } from '../harness/hook-settings/hook-settings.ts';
 export type { ShimName, ShimStatus } from '../harness/shim.ts';
@@ -79,7 +78,7 @@ export function installShimsIn(
   const directory = shimDirectory(chosen, environment);
   // Often the first thing that is ever written there: made by anybody else, it would not be for this user alone.
   if (chosen === undefined) prepareHome(homeFrom(environment));
-  return { directory, shims: installShims(directory, names, reeveCommand()) };
+  return { directory, shims: installShims(directory, names, ownProgram()) };
 }
 
 export function removeShimsFrom(
@@ -97,19 +96,9 @@ export function shimStatesIn(
   environment: Environment,
 ): ShimStates {
   const directory = shimDirectory(chosen, environment);
-  return { directory, shims: shimStatus(directory, names, reeveCommand(), environment['PATH'] ?? '') };
+  return { directory, shims: shimStatus(directory, names, ownProgram(), environment['PATH'] ?? '') };
 }
 
 function shimDirectory(chosen: string | undefined, environment: Environment): string {
   return chosen === undefined ? join(homeFrom(environment).path, 'shims') : resolve(chosen);
-}
-
-/** This very installation, run by this very Node. */
-function reeveCommand(): readonly string[] {
-  const candidates = ['./reeve.cjs', '../../dist/reeve.cjs'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
-  const program = candidates.find((path) => existsSync(path));
-  if (program === undefined) throw new ReeveError('failed', 'The program of this installation is missing.');
-  return [process.execPath, program];
 }

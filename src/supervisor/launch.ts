@@ -22,7 +22,7 @@ import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
-import type { HarnessLaunch } from './harness-launch.ts';
+import type { Execution, HarnessLaunch } from './harness-launch.ts';
 import { isInsideChild } from './lineage.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
@@ -53,6 +53,16 @@ export interface LaunchRequest {
   readonly child?: ChildRequest | undefined;
   /** What changes about what the session may spend. What was spent stays spent. */
   readonly budget?: BudgetChange | undefined;
+  /**
+   * Called once the session is claimed and before anything of the run executes; its answer is added to the environment.
+   * When it throws, the run never starts.
+   */
+  readonly beforeStart?: ((claimed: Claimed) => Promise<Readonly<Record<string, string>>>) | undefined;
+}
+
+export interface Claimed {
+  readonly runId: string;
+  readonly runDirectory: string;
 }
 
 export interface Owner extends SessionWithRun {
@@ -106,8 +116,7 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
         token: claimed.token,
         foregroundOutput: order.foregroundOutput ?? 'inherit',
         firstLookMs,
-        prepare: (directory) =>
-          prepareExecution(context, order.launch, { id: claimed.runId, cwd: order.cwd }, directory),
+        prepare: (directory) => execution(context, order, claimed.runId, directory),
       });
       return { ...started, replaced };
     }
@@ -129,6 +138,17 @@ async function checkBudget(
   if (!isBudgeted && !mentionsBudget(context.environment)) return null;
   const { checkBudget: check } = await import('./start-budget.ts');
   return check(context, { existing, parentId, change: budget });
+}
+
+async function execution(
+  context: Context,
+  order: Order,
+  runId: string,
+  directory: string,
+): Promise<Execution> {
+  const own = (await order.beforeStart?.({ runId, runDirectory: directory })) ?? {};
+  const prepared = prepareExecution(context, order.launch, { id: runId, cwd: order.cwd }, directory);
+  return { ...prepared, environment: { ...own, ...prepared.environment } };
 }
 
 /** A run of the same harness that has not said which conversation it serves, where this one cannot be excluded. */
@@ -309,7 +329,7 @@ async function freeName(context: Context, order: Order): Promise<string> {
 }
 
 /** 80 random bits in an alphabet without look-alikes: short beginnings of ids are unique in practice. */
-export function newId(kind: 'r' | 's' | 'sub'): string {
+export function newId(kind: 'r' | 's' | 'sub' | 'rev'): string {
   const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789';
   return `${kind}-${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
 }

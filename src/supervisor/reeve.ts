@@ -15,6 +15,11 @@ import type { resume } from './resume.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { RetireResult } from './retire.ts';
 import type { attachCommand, screen } from './pane.ts';
+import type { cancelReviews } from './review-cancel.ts';
+import type { listReviews, showReview } from './review-list.ts';
+import type { submitReview } from './review-submit.ts';
+import type { triggerReviews } from './review-trigger.ts';
+import type { watchReviews } from './review-watch.ts';
 import type { scan } from './scan.ts';
 import type { send } from './send.ts';
 import type { spent } from './spent.ts';
@@ -64,9 +69,21 @@ export interface Reeve {
   /** What may be spent, and what is spent of it, of one session or of all live ones. */
   readonly budget: Bound<typeof budget>;
   readonly setBudget: Bound<typeof setBudget>;
+  readonly reviews: Reviews;
   /** Calls soon after anything was written, by this process or another, until the answer is called. */
   watch(listener: () => void): Promise<() => void>;
   close(): Promise<void>;
+}
+
+export interface Reviews {
+  /** These heads are to be reviewed: what is done is not done again, and what is obsolete is ended first. */
+  readonly trigger: Bound<typeof triggerReviews>;
+  readonly submit: Bound<typeof submitReview>;
+  readonly cancel: Bound<typeof cancelReviews>;
+  readonly list: Bound<typeof listReviews>;
+  readonly show: Bound<typeof showReview>;
+  /** Triggers whenever a branch's head has moved and come to rest, until the signal is given. */
+  readonly watch: Bound<typeof watchReviews>;
 }
 
 export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
@@ -106,8 +123,21 @@ export function reeveOf(context: Context): Reeve {
     send: async (reference, request) => (await import('./send.ts')).send(context, reference, request),
     budget: async (reference) => (await budgets()).budget(context, reference),
     setBudget: async (reference, change) => (await budgets()).setBudget(context, reference, change),
+    reviews: reviewsOf(context),
     watch: (listener) => context.store.watch(listener),
     close: () => context.store.close(),
+  };
+}
+
+function reviewsOf(context: Context): Reviews {
+  return {
+    trigger: async (request) => (await import('./review-trigger.ts')).triggerReviews(context, request),
+    submit: async (request, credentials) =>
+      (await import('./review-submit.ts')).submitReview(context, request, credentials),
+    cancel: async (request) => (await import('./review-cancel.ts')).cancelReviews(context, request),
+    list: async (range) => (await reviewing()).listReviews(context, range),
+    show: async (reference) => (await reviewing()).showReview(context, reference),
+    watch: async (request) => (await import('./review-watch.ts')).watchReviews(context, request),
   };
 }
 
@@ -117,6 +147,7 @@ const budgets = () => import('./budget-view.ts');
 const looking = () => import('./list.ts');
 const ending = () => import('./stop.ts');
 const submitted = () => import('./submissions.ts');
+const reviewing = () => import('./review-list.ts');
 
 async function retire(context: Context, reference: string, graceMs: number): Promise<RetireResult> {
   const { resolveCurrent } = await import('./resolve.ts');

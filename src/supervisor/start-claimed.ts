@@ -48,7 +48,7 @@ export interface StartOrder {
   readonly token: string;
   readonly foregroundOutput: 'inherit' | 'stderr';
   /** What is executed, and what it finds in its environment; called once the run's directory is there. */
-  readonly prepare: (runDirectory: string) => Execution;
+  readonly prepare: (runDirectory: string) => Execution | Promise<Execution>;
   /** When its keeper is to have it looked at; null when there is nothing to look for. */
   readonly firstLookMs: number | null;
 }
@@ -66,7 +66,7 @@ export async function startClaimed(
   let execution: Execution;
   try {
     createRunDirectory(runDirectory(context, run.id));
-    execution = prepare(runDirectory(context, run.id));
+    execution = await prepare(runDirectory(context, run.id));
     keeper = await startKeeper(context, run, {
       runId: run.id,
       runDirectory: runDirectory(context, run.id),

@@ -19,6 +19,8 @@ import { launchIn } from '../support/launch.ts';
 import { eventually } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
+import { reviewCalls } from './review-calls.ts';
+import type { Call } from './review-calls.ts';
 import { openDaemon } from './support.ts';
 import type { Answer, Daemon, Failure } from './support.ts';
 
@@ -44,7 +46,7 @@ beforeAll(async () => {
   const other = createSandbox();
   const standIns = installStandIns(other, 'claude');
   outside = { sandbox: other, standIns, daemon: await openDaemon(other) };
-  await launchIn(sandbox, 'live', 'sh', '-c', 'echo one; echo two; exec sleep 60');
+  await launchIn(sandbox, 'live', 'sh', '-c', 'echo one; echo two; exec sleep 600');
   await eventually('it has written', async () =>
     (await sandbox.reeve(['logs', 'live'])).stdout.includes('two'),
   );
@@ -79,21 +81,6 @@ const asRun = async (path: string, body: unknown) => {
   return daemon.ask('POST', path, { body, headers: { authorization } });
 };
 let reporting: Promise<Insider> | undefined;
-
-interface Call {
-  readonly good: () => Promise<Answer>;
-  readonly bad: () => Promise<Answer>;
-  readonly code: ErrorCode;
-}
-
-/** What a run says of itself to the daemon, from a session that is started for it. */
-async function bearerOf(name: string): Promise<string> {
-  const script = `echo "$REEVE_RUN.$REEVE_TOKEN" > ${name}.new; mv ${name}.new ${name}.told; exec sleep 60`;
-  await sandbox.json(['run', '--detach', '-s', name, '--', 'sh', '-c', script]);
-  const file = sandbox.path(`${name}.told`);
-  await eventually('its token', () => statSync(file, { throwIfNoEntry: false }));
-  return `Bearer ${readFileSync(file, 'utf8').trim()}`;
-}
 
 const CALLS: Readonly<Record<string, Call>> = {
   run: {
@@ -164,10 +151,7 @@ const CALLS: Readonly<Record<string, Call>> = {
     code: 'not_found',
   },
   heartbeat: {
-    good: async () => {
-      const authorization = await bearerOf('beating');
-      return daemon.ask('POST', '/v1/heartbeat', { body: {}, headers: { authorization } });
-    },
+    good: () => asRun('/v1/heartbeat', {}),
     bad: () => daemon.ask('POST', '/v1/heartbeat', { body: {}, headers: { authorization: 'Bearer r-x.y' } }),
     code: 'fenced',
   },
@@ -236,6 +220,7 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => get('/v1/sessions/live/screen'),
     code: 'usage',
   },
+  ...reviewCalls(() => ({ daemon, sandbox })),
   daemon: { good: () => get('/v1/daemon'), bad: () => unknown('/v1/daemon'), code: 'unauthorised' },
   doctor: { good: () => get('/v1/doctor'), bad: () => unknown('/v1/doctor'), code: 'unauthorised' },
   paths: { good: () => get('/v1/paths'), bad: () => unknown('/v1/paths'), code: 'unauthorised' },
@@ -310,6 +295,7 @@ describe('the document', () => {
       'serve', // The daemon itself.
       'open', // Opens the page of the daemon in a browser.
       'top', // A picture for a terminal.
+      'review watch', // A program in the foreground, that asks for what `reviewTrigger` does.
     ]);
     const wanted = VERBS.filter(({ name }) => !exempt.has(name)).flatMap((verb) => {
       const name = verb.name.replace(/ (\w)/, (_, letter: string) => letter.toUpperCase());

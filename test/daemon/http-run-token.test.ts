@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SubmissionDetailView, SubmissionsView } from '../../src/api/submission-view.ts';
 import { MAX_SUBMISSION_BYTES } from '../../src/lifecycle/submission.ts';
+import type { TriggerView } from '../../src/api/http-views.ts';
+import { reviewingIn } from '../support/reviewer.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, runWithToken, told } from './support.ts';
@@ -76,6 +78,8 @@ describe('a run’s token', () => {
     '/v1/sessions',
     '/v1/sessions?ids=own',
     '/v1/events',
+    '/v1/reviews',
+    '/v1/reviews/rev-',
     '/v1/daemon',
     '/v1/scan',
     '/v1/hooks',
@@ -114,6 +118,8 @@ describe('a run’s token', () => {
     ['POST', '/v1/sessions/other/kill', {}],
     ['POST', '/v1/sessions/own/children', { argv: ['true'], cwd: '/' }],
     ['POST', '/v1/adopt', { pid: 1 }],
+    ['POST', '/v1/reviews/trigger', { worker: 'own', pullRequests: [{ pr: '1', head: 'abcd' }] }],
+    ['POST', '/v1/reviews/cancel', { worker: 'own' }],
     ['POST', '/v1/hooks/install', { harnesses: ['claude'] }],
     ['POST', '/v1/shim/install', { harnesses: ['claude'] }],
     ['POST', '/v1/link', {}],
@@ -146,6 +152,32 @@ describe('a run’s token', () => {
         bearer,
         is: '401 unauthorised',
       });
+  });
+
+  it('submits the reviews that it has, and no other’s; nor does it learn which others there are', async () => {
+    const reviews = reviewingIn(sandbox);
+    const submit = (id: string, bearer: string) =>
+      both('POST', `/v1/reviews/${id}/submit`, { body: { verdict: 'approve', body: 'fine' } }, bearer);
+    const words = [
+      'trigger',
+      '-w',
+      'other',
+      '--pr',
+      '1=aaaa1',
+      '--pr',
+      '2=bbbb1',
+      '--reviewer',
+      reviews.command,
+    ];
+    const { reviewer, pullRequests } = await reviews.json<TriggerView>(words);
+    const { token } = await reviews.reviewer(reviewer?.run);
+    const id = pullRequests[0]?.review.id ?? '';
+    expect(await submit(id, own.bearer)).toBe('409 fenced');
+    expect(await submit('rev-', own.bearer)).toBe('400 usage');
+    expect(await submit('rev-0000000000000000', own.bearer)).toBe('404 not_found');
+    expect(await submit(id, `Bearer ${reviewer?.run}.${token}`)).toBe('200 ok');
+    expect(await reviews.show(id)).toMatchObject({ verdict: 'approve', body: 'fine', late: null });
+    await sandbox.json(['kill', 'review-other']);
   });
 
   it('beats for the current run alone; a superseded one is fenced, and so is one that nobody knows', async () => {

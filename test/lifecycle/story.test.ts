@@ -131,3 +131,26 @@ describe('a budget in a story', () => {
     expect(told(kind, data)).toBe(sentence);
   });
 });
+
+describe('reviews', () => {
+  const about = { review: 'rev-1', pr: '17', head: 'abcd' };
+  it.each([
+    ['created', {}, ['ada']],
+    ['skipped', { sameAs: 'rev-0', verdict: 'approve' }, ['rev-0', 'approve']],
+    ['started', { run: 'r-9' }, ['r-9']],
+    ['intended', { intent: 'supersede', by: 'rev-2', run: 'r-9' }, ['superseded', 'r-9']],
+    ['intended', { intent: 'move', by: null, run: 'r-9' }, ['fresh', 'r-9']],
+    ['intended', { intent: 'cancel', by: null, run: 'r-9' }, ['cancelled', 'r-9']],
+    ['kept', { because: 'it lives' }, ['it lives']],
+    ['requeued', { run: 'r-9' }, ['r-9', 'waits']],
+    ['superseded', { by: 'rev-2', run: 'r-9' }, ['rev-2', 'r-9']],
+    ['superseded', { by: 'rev-2', run: null }, ['rev-2', 'nobody']],
+    ['cancelled', { run: 'r-9' }, ['Cancelled', 'r-9']],
+    ['submitted', { verdict: 'changes', run: 'r-9' }, ['ada', 'changes']],
+    ['failed', { reason: 'it exited with code 3' }, ['it exited with code 3']],
+    ['fenced', { run: 'r-9', because: 'it is superseded' }, ['r-9', 'refused', 'it is superseded']],
+    ['made up', {}, ['review.made up']],
+  ])('tell which was %s, of what', (what, data, named) => {
+    expectNamed(told(`review.${what}`, { ...about, ...data }), ['rev-1', '17', 'abcd', ...named]);
+  });
+});

@@ -16,6 +16,7 @@ import { describeStoreLog } from './log.ts';
 import { describeStoreRaces } from './races.ts';
 import { describeStoreReportedUsage } from './reported-usage.ts';
 import { describeStoreSubmissions } from './submissions.ts';
+import { describeStoreReviews } from './reviews.ts';
 import { describeStoreUsage } from './usage.ts';
 
 const engine = { name: 'sqlite', createDatabase } as const;
@@ -26,6 +27,7 @@ describeStoreChildren(engine);
 describeStoreBudgets(engine);
 describeStoreLog(engine);
 describeStoreRaces(engine);
+describeStoreReviews(engine);
 describeStoreUsage(engine);
 describeStoreReportedUsage(engine);
 describeStoreSubmissions(engine);

@@ -25,6 +25,7 @@ const DEFAULTS = {
   },
   prices: { currency: 'USD', models: [] },
   budget: { run: null, session: null, tree: null, day: null, warnAt: 0.8, onExceeded: 'end' },
+  review: { reviewer: null },
 };
 
 const notify = (line: string) => parseConfig(`[notify]\n${line}\n`);

@@ -17,6 +17,7 @@ import type { App, Environment } from './operation.ts';
 import { requireOwn } from './own.ts';
 import { addPage, SECURITY_HEADERS } from './page.ts';
 import type { Parts } from './parts.ts';
+import { addReviewing } from './reviewing.ts';
 import { addStreams } from './streams.ts';
 
 /** A prompt of a hundred thousand characters, in the worst encoding, and room around it. */
@@ -89,6 +90,7 @@ export function createApp(parts: Parts): App {
   addLooking(app, parts);
   addActing(app, parts);
   addReporting(app, parts);
+  addReviewing(app, parts);
   addMachine(app, parts);
   addDocumentation(app, parts);
   return app;

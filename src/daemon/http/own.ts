@@ -11,6 +11,7 @@ const WRITES = new Set(['/v1/heartbeat', '/v1/submit', '/v1/usage/add']);
 /** These say in their query which session they ask about. Of several, whatever answers refuses them all. */
 const ASKING_ABOUT = new Set(['/v1/submissions', '/v1/usage']);
 const SESSION = /^\/v1\/sessions\/([^/]+)(?:\/(?:runs|why|events|logs))?$/;
+const REVIEW = /^\/v1\/reviews\/[^/]+\/submit$/;
 const SUBMISSION = /^\/v1\/submissions\/([^/]+)$/;
 
 type Asked = Pick<HonoRequest, 'method' | 'path' | 'query'>;
@@ -21,7 +22,7 @@ export async function requireOwn(
   request: Asked,
 ): Promise<void> {
   const { method, path } = request;
-  if (method === 'POST' && WRITES.has(path)) return;
+  if (method === 'POST' && (WRITES.has(path) || REVIEW.test(path))) return;
   const held = await context.store.heldBy(caller.run, caller.token);
   if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');
   if (method === 'GET' && (await sessionAsked(context, request)) === held.sessionId) return;

@@ -1,0 +1,84 @@
+/** A head has moved: to have its stale reviewer ended and a fresh one started, against a plain stop and start of the same. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Reeve, TriggerView } from '../src/index.ts';
+import { eventually } from '../test/support/processes.ts';
+import { compare, inPlace } from './support.ts';
+import type { Built, Figure, Place } from './support.ts';
+
+const SAMPLES = 20;
+const AT_MOST = 1.3;
+const GRACE_MS = 5_000;
+
+export async function measureReview(built: Built): Promise<readonly Figure[]> {
+  return [await inPlace(built, superseding)];
+}
+
+async function superseding(place: Place): Promise<Figure> {
+  const reeve = await place.open();
+  try {
+    const worker = await reeve.launch({ session: 'w', cwd: place.root, argv: ['sleep', '600'] });
+    if (worker.is !== 'started') throw new Error(`The worker was ${worker.is}.`);
+    worker.release();
+    let round = 0;
+    const trigger = began(place, () => triggered(reeve, place, round));
+    await trigger();
+    let isLive = false;
+    const restart = began(place, async () => {
+      if (isLive) await reeve.stop('plain', { graceMs: GRACE_MS });
+      isLive = true;
+      return started(reeve, place);
+    });
+    await restart();
+    const { subject, baseline, ratio } = await compare(
+      SAMPLES,
+      () => timed(() => ((round += 1), trigger())),
+      () => timed(restart),
+    );
+    return {
+      figure: 'a trigger that supersedes, to a stop and a start',
+      measured: ratio,
+      bar: { atMost: AT_MOST },
+      unit: 'ratio',
+      from: `${subject.toFixed(1)} ms against ${baseline.toFixed(1)} ms, median of ${SAMPLES}`,
+    };
+  } finally {
+    await reeve.close();
+  }
+}
+
+/** Both run the same program, and end when it executes. */
+const COMMAND = ['sh', '-c', 'echo > "$REEVE_RUN"; exec sleep 600'] as const;
+
+function began(place: Place, start: () => Promise<string>) {
+  return async () => {
+    const run = await start();
+    await eventually('it executes', () => existsSync(join(place.root, run)));
+  };
+}
+
+async function triggered(reeve: Reeve, place: Place, round: number): Promise<string> {
+  const head = `abcdef${round}`;
+  const answer: TriggerView = await reeve.reviews.trigger({
+    worker: 'w',
+    pullRequests: [{ pr: '1', head }],
+    reviewer: COMMAND,
+    repo: place.root,
+    graceMs: GRACE_MS,
+  });
+  if (!answer.isStarted || answer.reviewer === null) throw new Error('No reviewer was started.');
+  return answer.reviewer.run;
+}
+
+async function started(reeve: Reeve, place: Place): Promise<string> {
+  const result = await reeve.launch({ session: 'plain', cwd: place.root, argv: COMMAND });
+  if (result.is !== 'started') throw new Error(`It was ${result.is}.`);
+  result.release();
+  return result.run.id;
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const begunAt = performance.now();
+  await work();
+  return performance.now() - begunAt;
+}

@@ -1,0 +1,47 @@
+/** Brings what the record says of open reviews in line with their reviewers: on every look, by whoever looks. */
+import type { ReviewStep } from '../lifecycle/review.ts';
+import type { Run } from '../lifecycle/run.ts';
+import type { ReviewStepOf, SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { reconcileAll } from './reconcile.ts';
+
+/** Of one worker, or of all. The number of those that changed. */
+export async function settleReviews(context: Context, sessionId?: string): Promise<number> {
+  const open = await context.store.reviews({ sessionId, only: 'open' });
+  const running = open.flatMap(({ review }) =>
+    review.reviewerRunId === null ? [] : [{ id: review.id, runId: review.reviewerRunId }],
+  );
+  if (running.length === 0) return 0;
+  const ends = await endsOf(context, [...new Set(running.map(({ runId }) => runId))]);
+  const steps = running.flatMap(({ id, runId }): ReviewStepOf[] => {
+    const end = ends.get(runId);
+    return end === undefined ? [] : [{ id, step: { kind: 'leave', runId, ...end } }];
+  });
+  return steps.length === 0 ? 0 : (await context.store.stepReviews(steps, 'reconcile')).length;
+}
+
+type End = Pick<Extract<ReviewStep, { kind: 'leave' }>, 'was' | 'how'>;
+
+/** How those of these runs ended that are over. */
+async function endsOf(context: Context, runIds: readonly string[]): Promise<ReadonlyMap<string, End>> {
+  const ends = new Map<string, End>();
+  const live: SessionWithRun[] = [];
+  for (const id of runIds) {
+    const run = await context.store.run(id);
+    if (run === null) ends.set(id, { was: 'executed', how: `run ${id} is no longer on record` });
+    else if (run.state === 'ended') ends.set(id, howItEnded(run));
+    else live.push(...(await context.store.sessionsOf([run.sessionId])));
+  }
+  for (const { run } of await reconcileAll(context, live)) {
+    if (run.state === 'ended') ends.set(run.id, howItEnded(run));
+  }
+  return ends;
+}
+
+function howItEnded({ id, ending, logPath }: Extract<Run, { state: 'ended' }>): End {
+  const log = logPath === null ? '' : `; its log is ${logPath}`;
+  return {
+    was: ending.outcome === 'never_started' ? 'never_started' : 'executed',
+    how: `run ${id} ended as ${ending.outcome}, ${ending.reason}${log}`,
+  };
+}

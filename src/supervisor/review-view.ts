@@ -1,0 +1,49 @@
+import type { ReviewView } from '../api/http-views.ts';
+import { reviewStatus } from '../lifecycle/review.ts';
+import { totalOf } from '../lifecycle/usage.ts';
+import type { ReviewRecord } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { reviewerName } from './reviewer-name.ts';
+
+/** With what their reviewers have spent. */
+export async function viewReviews(
+  context: Context,
+  records: readonly ReviewRecord[],
+): Promise<readonly ReviewView[]> {
+  const runs = new Set(records.flatMap(({ review }) => review.reviewerRunId ?? []));
+  const spent = new Map<string, number | null>();
+  for (const run of runs) spent.set(run, await tokensOf(context, run));
+  return records.map((record) => viewReview(record, spent.get(record.review.reviewerRunId ?? '') ?? null));
+}
+
+export async function tokensOf(context: Context, runId: string): Promise<number | null> {
+  const [sum] = await context.store.usageOf({ by: 'run', runId });
+  return sum === undefined ? null : totalOf(sum);
+}
+
+function viewReview({ review, worker, isCurrent }: ReviewRecord, tokens: number | null): ReviewView {
+  const { id, sessionId, pr, head, tree, verdict, reviewerRunId, supersededBy, sameAs } = review;
+  const session = reviewerName({ name: worker, id: sessionId });
+  return {
+    id,
+    worker,
+    workerId: sessionId,
+    pr,
+    head,
+    tree,
+    status: reviewStatus(review, isCurrent),
+    verdict,
+    reason: sameAs === null ? review.reason : `its tree is that of review ${sameAs}, whose verdict it has`,
+    reviewer: reviewerRunId === null ? null : { session, run: reviewerRunId },
+    tokens,
+    createdAt: isoTime(review.createdAtMs),
+    startedAt: review.startedAtMs === null ? null : isoTime(review.startedAtMs),
+    endedAt: review.endedAtMs === null ? null : isoTime(review.endedAtMs),
+    supersededBy,
+    isCurrent,
+  };
+}
+
+function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

@@ -1,0 +1,183 @@
+/** A trigger that is killed at any of its steps leaves records that are true, and the next one goes on from there. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { launchIn } from '../support/launch.ts';
+import { eventually, isAlive } from '../support/processes.ts';
+import type { Seen } from '../support/processes.ts';
+import { reviewingIn } from '../support/reviewer.ts';
+import type { Reviewing, ReviewFailure } from '../support/reviewer.ts';
+import { createSandbox, finished } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+import { unprovableHolder } from '../support/unprovable.ts';
+
+let sandbox: Sandbox;
+let reviews: Reviewing;
+beforeEach(async () => {
+  sandbox = createSandbox();
+  reviews = reviewingIn(sandbox);
+  await launchIn(sandbox, 'w', 'sleep', '600');
+});
+afterEach(() => sandbox.cleanUp());
+
+/** Of PR 1 an older head, of PR 2 one that stays. */
+async function underReview(): Promise<{ readonly run: string; readonly process: Seen }> {
+  const { reviewer } = await reviews.trigger({ 1: 'aaaa1', 2: 'bbbb1' });
+  const { process } = await reviews.reviewer(reviewer?.run);
+  return { run: reviewer?.run ?? '', process };
+}
+
+async function checkTruth(old: { readonly run: string; readonly process: Seen }): Promise<void> {
+  const live = (await sandbox.show('review-w')).run;
+  for (const { status, reviewer, pr, head } of await reviews.list('--all')) {
+    const what = `${pr} at ${head}`;
+    // A row that says `superseded` has no living reviewer, and one that says `running` has one.
+    if (status === 'superseded') expect([what, isAlive(old.process)]).toEqual([what, false]);
+    if (status === 'running') {
+      expect([what, reviewer?.run, live.state]).toEqual([what, live.id, 'running']);
+    }
+    expect(['running', 'superseded', 'needs-review']).toContain(status);
+  }
+  if (isAlive(old.process)) expect(live.id).toBe(old.run);
+}
+
+describe('a trigger that supersedes, killed', () => {
+  it.each([
+    'review.locked',
+    'review.planned',
+    'retire.intended',
+    'retire.tree_gone',
+    'finalise.begun',
+    'finalise.swept',
+    'finalise.ended',
+    'retire.ended',
+    'review.retired',
+    'review.settled',
+    'launch.claimed',
+    'review.bound',
+    'launch.keeper_spawned',
+    'launch.started',
+    'launch.released',
+    'launch.executing',
+    'review.started',
+  ])('at %s, is followed by one that leaves exactly one reviewer, with the whole queue', async (point) => {
+    const old = await underReview();
+    const killed = await reviews.review(reviews.words({ 1: 'aaaa2' }), { REEVE_CHECKPOINT: `${point}=kill` });
+    expect(killed.signal).toBe('SIGKILL');
+    await checkTruth(old);
+    const next = await reviews.trigger({ 1: 'aaaa2' });
+    const { process, queue } = await reviews.reviewer(next.reviewer?.run);
+    expect(isAlive(old.process)).toBe(false);
+    expect(reviews.alive()).toEqual([process]);
+    const current = queue.map(({ pr, head }) => `${pr} at ${head}`).toSorted();
+    expect(current).toEqual(['1 at aaaa2', '2 at bbbb1']);
+    const open = (await reviews.list('--all')).filter(({ status }) => status !== 'superseded');
+    expect(open.map(({ status, reviewer }) => [status, reviewer?.run])).toEqual([
+      ['running', next.reviewer?.run],
+      ['running', next.reviewer?.run],
+    ]);
+    expect(await reviews.told()).toContain('1 at aaaa1: superseded');
+  });
+
+  it('half-way, leaves an old reviewer whose submission is refused, whoever looks first', async () => {
+    const old = await underReview();
+    const [first] = await reviews.list();
+    await reviews.review(reviews.words({ 1: 'aaaa2' }), { REEVE_CHECKPOINT: 'review.planned=kill' });
+    expect(isAlive(old.process)).toBe(true);
+    expect(await reviews.told()).toEqual([
+      '1 at aaaa1: running',
+      '2 at bbbb1: running',
+      '1 at aaaa2: needs-review',
+    ]);
+    expect(await reviews.submit(first?.id ?? '', 'approve')).toBe(5);
+    const [, second] = await reviews.list();
+    expect(await reviews.submit(second?.id ?? '', 'approve')).toBe(0);
+  });
+
+  it('while its reviewer ends by itself, is no loss: the look after accounts for what was meant', async () => {
+    const old = await underReview();
+    await reviews.review(reviews.words({ 1: 'aaaa2' }), { REEVE_CHECKPOINT: 'review.planned=kill' });
+    reviews.exit(old.run, 0);
+    await eventually('it is over', async () => (await sandbox.show('review-w')).run.state === 'ended');
+    expect(await reviews.told()).toEqual([
+      '1 at aaaa1: superseded',
+      '2 at bbbb1: needs-review',
+      '1 at aaaa2: needs-review',
+    ]);
+  });
+});
+
+describe('a cancel, killed', () => {
+  it.each(['review.planned', 'retire.intended', 'retire.tree_gone', 'finalise.ended', 'retire.ended'])(
+    'at %s, can be followed by a trigger',
+    async (point) => {
+      const old = await underReview();
+      const killed = await reviews.review(['cancel', '--worker', 'w', '--grace', '0.3'], {
+        REEVE_CHECKPOINT: `${point}=kill`,
+      });
+      expect(killed.signal).toBe('SIGKILL');
+      for (const { status } of await reviews.list()) {
+        expect([status, isAlive(old.process)]).toEqual(
+          isAlive(old.process) ? ['running', true] : ['cancelled', false],
+        );
+      }
+      await reviews.trigger({ 1: 'aaaa1' });
+      expect(isAlive(old.process)).toBe(false);
+      expect(reviews.alive()).toHaveLength(1);
+      expect(await reviews.told()).toEqual([
+        '1 at aaaa1: cancelled',
+        '2 at bbbb1: cancelled',
+        '1 at aaaa1: running',
+      ]);
+    },
+  );
+});
+
+describe('a trigger that finds another at work', () => {
+  const hold = async () => {
+    const go = sandbox.path('go');
+    const child = sandbox.start(['review', ...reviews.words({ 1: 'aaaa1' }), '--json'], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `review.locked=wait:${go}` },
+    });
+    await eventually('it holds the lock', () => existsSync(`${go}.reached`));
+    return { child, go };
+  };
+
+  it('waits for it, and then sees what it did', async () => {
+    const { child, go } = await hold();
+    const first = finished(child);
+    let isDone = false;
+    const second = reviews.trigger({ 1: 'aaaa1' }).finally(() => (isDone = true));
+    // It has been able to do several looks by the time that this one is done.
+    await reviews.list();
+    expect(isDone).toBe(false);
+    writeFileSync(go, '');
+    expect((await first).code).toBe(0);
+    expect(await second).toMatchObject({ isStarted: false, pullRequests: [{ is: 'reused' }] });
+    expect(reviews.alive()).toHaveLength(1);
+  });
+
+  it('that was stopped by a signal waits, for it is not dead', async () => {
+    const { child, go } = await hold();
+    child.kill('SIGSTOP');
+    let isDone = false;
+    const second = reviews.trigger({ 1: 'aaaa2' }).finally(() => (isDone = true));
+    await reviews.list();
+    expect(isDone).toBe(false);
+    writeFileSync(go, '');
+    child.kill('SIGCONT');
+    expect((await finished(child)).code).toBe(0);
+    expect(await second).toMatchObject({ isStarted: true, superseded: [{ head: 'aaaa1' }] });
+  });
+
+  it('of which nothing can be proven is refused (7), and nothing changes', async () => {
+    const { child, go } = await hold();
+    const done = finished(child);
+    const restore = unprovableHolder(sandbox);
+    const { error } = await reviews.json<ReviewFailure>(reviews.words({ 1: 'aaaa2' }), 7);
+    expect(error.code).toBe('unproven');
+    restore();
+    writeFileSync(go, '');
+    expect((await done).code).toBe(0);
+    expect(await reviews.told()).toEqual(['1 at aaaa1: running']);
+  });
+});

@@ -1,6 +1,17 @@
 /** What the daemon answers, beyond the shapes that `--json` has too. Times are ISO 8601. */
 import type { ChildView, RunView, SessionView } from './session-view.ts';
 
+/** One limit that counts for a session, and how much of it is used up. */
+export interface BudgetView {
+  readonly scope: 'run' | 'session' | 'tree' | 'day';
+  readonly kind: 'tokens' | 'cost' | 'minutes';
+  readonly spent: number;
+  readonly limit: number;
+  /** Of the limit; more than 1 when it was overspent. */
+  readonly fraction: number;
+  readonly state: 'within' | 'warn' | 'over';
+}
+
 /** A session in the overview: what `ls --json` says, and what only somebody who stays can afford to look up. */
 export interface SessionRow extends SessionView {
   /** The branch checked out in its directory; null where that is no repository, or a commit is checked out. */
@@ -9,6 +20,8 @@ export interface SessionRow extends SessionView {
   readonly memoryBytes: number | null;
   /** What it has spent in all, cached input included; null when nothing is known. */
   readonly tokens: number | null;
+  /** The limits that count for it, the one that is used up most first; empty when there is none, and once it has ended. */
+  readonly budgets: readonly BudgetView[];
 }
 
 export interface OverviewView {
@@ -81,6 +94,47 @@ export interface ScreenView {
   readonly screen: string;
   readonly columns: number;
   readonly rows: number;
+}
+
+/** Shown of a review: what is asked for, what is going on, and what came of it. Derived; the facts are beside it. */
+export type ReviewStatus =
+  | 'needs-review'
+  | 'running'
+  | 'up-to-date'
+  | 'changes-requested'
+  | 'superseded'
+  | 'cancelled'
+  | 'failed';
+
+/** The review of one head of one pull request of one worker. */
+export interface ReviewView {
+  readonly id: string;
+  /** The session whose work is reviewed: its name and its id. */
+  readonly worker: string;
+  readonly workerId: string;
+  readonly pr: string;
+  readonly head: string;
+  /** What the head contains; null where no repository told. */
+  readonly tree: string | null;
+  readonly status: ReviewStatus;
+  readonly verdict: 'approve' | 'changes' | 'comment' | null;
+  /** Why it is over without a verdict, or whose verdict it has. */
+  readonly reason: string | null;
+  /** The session that reviews, and the run of it that has, or had, this one; null while none has. */
+  readonly reviewer: { readonly session: string; readonly run: string } | null;
+  /** What that run has spent, also for other reviews of the same queue; null when nothing is known. */
+  readonly tokens: number | null;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  /** The review of a newer head that takes, or took, its place. */
+  readonly supersededBy: string | null;
+  /** Whether its head is the one that was last asked for. Time alone never changes that. */
+  readonly isCurrent: boolean;
+}
+
+export interface ReviewsView {
+  readonly reviews: readonly ReviewView[];
 }
 
 export interface DaemonView {

@@ -4,6 +4,7 @@
  */
 import { z } from '@hono/zod-openapi';
 import type {
+  BudgetView,
   DaemonView,
   ErrorView,
   EventsView,
@@ -54,6 +55,7 @@ export const runSchema = z
     liveness: z.enum(['alive', 'dead', 'unknown']),
     containment: nullable(z.string()),
     parent: nullable(z.string()).openapi({ description: 'The run inside which it was started.' }),
+    owner: nullable(z.string()).openapi({ description: 'The run with whose end it is dealt with.' }),
     logPath: nullable(z.string()),
   })
   .strict()
@@ -83,12 +85,26 @@ const session = {
   epoch: z.int().min(1),
   run: runSchema,
 };
+const budgetSchema = z
+  .object({
+    scope: z.enum(['run', 'session', 'tree', 'day']),
+    kind: z.enum(['tokens', 'cost', 'minutes']),
+    spent: z.number(),
+    limit: z.number(),
+    fraction: z.number().openapi({ description: 'Of the limit; more than 1 when it was overspent.' }),
+    state: z.enum(['within', 'warn', 'over']),
+  })
+  .strict()
+  .openapi('Budget') satisfies z.ZodType<BudgetView>;
 const looks = {
   branch: nullable(z.string()).openapi({ description: 'The branch checked out in its directory.' }),
   memoryBytes: nullable(z.int()).openapi({ description: 'What its whole tree holds in memory.' }),
   tokens: nullable(z.int()).openapi({
     description: 'What it has spent in all, cached input included; null when nothing is known.',
   }),
+  budgets: z
+    .array(budgetSchema)
+    .openapi({ description: 'The limits that count for it, the one that is used up most first.' }),
 };
 const childSchema = z
   .object({

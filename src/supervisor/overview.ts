@@ -22,8 +22,8 @@ export async function overview(context: Context, request: OverviewRequest): Prom
 export async function detail(context: Context, reference: string): Promise<SessionDetailView> {
   const shown = await show(context, reference);
   const [row] = await withLooks(context, [shown]);
-  const { branch = null, memoryBytes = null, tokens = null } = row ?? {};
-  return { branch, memoryBytes, tokens, ...shown };
+  const { branch = null, memoryBytes = null, tokens = null, budgets = [] } = row ?? {};
+  return { branch, memoryBytes, tokens, budgets, ...shown };
 }
 
 /** What would end with the session's run, now. */
@@ -54,7 +54,7 @@ async function withLooks(context: Context, views: readonly SessionView[]): Promi
     const sums = spent.get(view.id);
     const tokens = sums === undefined ? null : totalOf(sums);
     // What is checked out now says nothing of what was when it ended.
-    if (view.run.state === 'ended') return { ...view, branch: null, memoryBytes: null, tokens };
+    if (view.run.state === 'ended') return { ...view, branch: null, memoryBytes: null, tokens, budgets: [] };
     if (!branches.has(view.cwd)) branches.set(view.cwd, branchIn(view.cwd));
     const members = trees.get(view.run.keeperPid ?? 0) ?? [];
     const held = members.flatMap((pid) => memory.get(pid) ?? []);
@@ -63,6 +63,7 @@ async function withLooks(context: Context, views: readonly SessionView[]): Promi
       branch: branches.get(view.cwd) ?? null,
       memoryBytes: held.length === 0 ? null : held.reduce((sum, bytes) => sum + bytes, 0),
       tokens,
+      budgets: [],
     };
   });
 }

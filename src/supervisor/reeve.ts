@@ -1,6 +1,7 @@
 /** The library: one object, the use cases as its methods, the same that the CLI calls. */
 import type { adopt } from './adopt.ts';
 import type { listChildren } from './child-views.ts';
+import type { listWithCosts } from './costs.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import type { heartbeat } from './heartbeat.ts';
@@ -35,6 +36,8 @@ export interface Reeve {
   /** Looks at every run on record as live, and ends those that are proven dead. */
   reconcile(): ReturnType<typeof reconcileAll>;
   readonly list: Bound<typeof list>;
+  /** The same with what each has spent, and of which limits. */
+  readonly listWithCosts: Bound<typeof listWithCosts>;
   readonly show: Bound<typeof show>;
   readonly why: Bound<typeof why>;
   readonly logs: Bound<typeof logs>;
@@ -66,6 +69,7 @@ export function reeveOf(context: Context): Reeve {
     assumeGone: async (reference) => (await ending()).assumeGone(context, reference),
     reconcile: async () => reconcileAll(context, await context.store.live()),
     list: async (range) => (await looking()).list(context, range),
+    listWithCosts: async (range) => (await import('./costs.ts')).listWithCosts(context, range),
     show: async (reference) => (await looking()).show(context, reference),
     why: async (reference) => (await import('./why.ts')).why(context, reference),
     async *logs(reference, request) {

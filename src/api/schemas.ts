@@ -68,6 +68,7 @@ export const runSchema = z
     liveness: z.enum(['alive', 'dead', 'unknown']),
     containment: nullable(z.string()),
     parent: nullable(z.string()).openapi({ description: 'The run inside which it was started.' }),
+    owner: nullable(z.string()).openapi({ description: 'The run with whose end it is dealt with.' }),
     logPath: nullable(z.string()),
   })
   .strict()

@@ -25,6 +25,8 @@ export interface RunView {
   readonly logPath: string | null;
   /** The run inside which it was started; null when it was started by nobody but a person or a program. */
   readonly parent: string | null;
+  /** The run with whose end it is dealt with: its parent, or who took it over from that; null when there is none. */
+  readonly owner: string | null;
 }
 
 /** A run that was started inside another one. */

@@ -3,6 +3,7 @@ import type { addUsage } from './add-usage.ts';
 import type { adopt } from './adopt.ts';
 import type { budget, setBudget } from './budget-view.ts';
 import type { listChildren } from './child-views.ts';
+import type { listWithCosts } from './costs.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import type { heartbeat } from './heartbeat.ts';
@@ -46,6 +47,8 @@ export interface Reeve {
   /** Looks at every run on record as live, and ends those that are proven dead. */
   reconcile(): ReturnType<typeof reconcileAll>;
   readonly list: Bound<typeof list>;
+  /** The same with what each has spent, and of which limits. */
+  readonly listWithCosts: Bound<typeof listWithCosts>;
   readonly show: Bound<typeof show>;
   readonly why: Bound<typeof why>;
   /** What was spent, after reading what transcripts have to add. */
@@ -100,6 +103,7 @@ export function reeveOf(context: Context): Reeve {
     assumeGone: async (reference) => (await ending()).assumeGone(context, reference),
     reconcile: async () => reconcileAll(context, await context.store.live()),
     list: async (range) => (await looking()).list(context, range),
+    listWithCosts: async (range) => (await import('./costs.ts')).listWithCosts(context, range),
     show: async (reference) => (await looking()).show(context, reference),
     why: async (reference) => (await import('./why.ts')).why(context, reference),
     usage: async (request) => (await import('./usage.ts')).usage(context, request),

@@ -67,6 +67,7 @@ export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
     containment: run.containment?.by ?? null,
     logPath: run.logPath,
     parent: run.parent?.startedBy ?? null,
+    owner: run.parent?.ownerId ?? null,
   };
 }
 

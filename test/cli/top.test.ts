@@ -6,7 +6,9 @@ import { installStandInTui, openPanes } from '../fixtures/stand-in-tui.ts';
 import type { Panes } from '../fixtures/stand-in-tui.ts';
 import { openScreen } from '../fixtures/top-screen.ts';
 import type { ScreenOptions, TopScreen } from '../fixtures/top-screen.ts';
+import { startObeying } from '../support/obeying.ts';
 import { eventually, isAlive, see } from '../support/processes.ts';
+import { openStore } from '../../src/store/open.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -40,6 +42,34 @@ const endOf = (name: string) =>
     return session.run.state === 'ended' && session;
   });
 
+/** On record, as a reader of its transcript would put it. */
+async function spend(sessionId: string, tokens: number): Promise<void> {
+  const store = await openStore({ sqlite: `${sandbox.home}/reeve.db` });
+  try {
+    await store.recordUsage({
+      sessionId,
+      nativeId: 'n1',
+      path: '/t.jsonl',
+      from: null,
+      to: { identity: 'disk:1', offset: 1, state: '' },
+      records: [
+        {
+          key: 'm1',
+          model: 'opus',
+          atMs: Date.now(),
+          input: tokens,
+          output: 0,
+          cacheRead: 0,
+          cacheWrite: 0,
+          reasoning: 0,
+        },
+      ],
+    });
+  } finally {
+    await store.close();
+  }
+}
+
 describe('the list', () => {
   it('has the groups with their counts, what is waited for, and the totals', async () => {
     const tui = installStandInTui(sandbox);
@@ -59,6 +89,31 @@ describe('the list', () => {
     await top.shows(/^ {2}✓ {2}does +done/);
     await top.shows(/1 needs you · 1 working · 0 idle · 2 ended/);
     await top.shows(/^Enter attach .* q quit$/);
+  });
+
+  it('has a child below its parent, with what each has spent, and the child by itself when the parent is over', async () => {
+    const parent = await startObeying(sandbox, 'lead');
+    const child = await parent.json<SessionView>([
+      'child',
+      'run',
+      '-d',
+      '-s',
+      'review',
+      '--on-parent-end',
+      'detach',
+      '--',
+      'sleep',
+      '300',
+    ]);
+    await spend(parent.started.id, 1_690_000);
+    await spend(child.id, 240_000);
+    const top = await openTop();
+    await top.shows(/SESSION +STATUS +FOR +TOKENS +HARNESS/);
+    await top.shows(/^> ● {2}lead +working +\S+ +1\.69M/);
+    await top.shows(/^ {2}● {2}└ review +working +\S+ +240k/);
+    await sandbox.json(['stop', 'lead']);
+    await top.shows(/^ {2}● {2}review +working +\S+ +240k/);
+    await top.shows(/^Ended 1$/);
   });
 
   it('is moved in with j, k, arrows, g and G', async () => {

@@ -1,6 +1,6 @@
 /** The API against its own documentation: every operation is called, and answers as it is documented. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -21,15 +21,9 @@ import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { reviewCalls } from './review-calls.ts';
 import type { Call } from './review-calls.ts';
+import type { Document } from './document.ts';
 import { openDaemon } from './support.ts';
 import type { Answer, Daemon, Failure } from './support.ts';
-
-interface Document {
-  readonly openapi: string;
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly operationId: string; readonly requestBody?: unknown }>>>
-  >;
-}
 
 let sandbox: Sandbox;
 let panes: Panes;

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { overflows, pageStage } from './stage.ts';
 import type { FakeDaemon } from './fake-daemon.ts';
+import { familyWorld, reviewWorld } from './fake-families.ts';
 import { emptyWorld, fortyRuns, manySessions, tenSessions } from './fake-scenes.ts';
 import type { FakeWorld } from './fake-world.ts';
 
@@ -57,6 +58,37 @@ const SCENES: readonly Scene[] = [
       await page.getByText('As a list').click();
       await page.locator('.story li').first().waitFor();
     },
+  },
+  {
+    title: 'an overview of children and budgets',
+    world: familyWorld,
+    reach: (page) => page.locator('.row .below-2').waitFor(),
+  },
+  {
+    title: 'a session with children and budgets',
+    world: familyWorld,
+    path: pathOf('lead-claude'),
+    reach: (page) => page.getByRole('region', { name: 'Children' }).getByText('lint-pr-7').waitFor(),
+  },
+  {
+    title: 'a child',
+    world: familyWorld,
+    path: pathOf('review-pr-7'),
+    reach: (page) => page.getByText('A child of').waitFor(),
+  },
+  {
+    title: 'the review board',
+    world: reviewWorld,
+    path: () => '/reviews',
+    reach: async (page) => {
+      await page.getByRole('button', { name: 'all' }).click();
+      await page.locator('.review.older').waitFor();
+    },
+  },
+  {
+    title: 'a review board without reviews',
+    path: () => '/reviews',
+    reach: (page) => page.getByText('No reviews yet').waitFor(),
   },
   { title: 'the dialog that stops', path: pathOf('web-claude'), reach: openDialog('Stop…', 'esbuild') },
   { title: 'the dialog that resumes', path: pathOf('mail-claude'), reach: openDialog('Resume…', 'Last run') },

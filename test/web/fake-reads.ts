@@ -1,5 +1,11 @@
 /** What the fake daemon answers to those who look. */
-import type { DaemonView, EventsView, OverviewView, SessionRow } from '../../src/api/http-views.ts';
+import type {
+  DaemonView,
+  EventsView,
+  OverviewView,
+  ReviewsView,
+  SessionRow,
+} from '../../src/api/http-views.ts';
 import { notFound } from './fake-errors.ts';
 import type { FakeSession, FakeWorld } from './fake-world.ts';
 
@@ -11,6 +17,7 @@ export interface Answer {
 export function answerRead(world: FakeWorld, url: URL): Answer {
   const [, , kind, reference, part] = url.pathname.split('/');
   if (kind === 'daemon') return ok(DAEMON);
+  if (kind === 'reviews') return world.reviews === null ? missing() : ok(reviewsView(world.reviews, url));
   if (reference === undefined) return ok(overview(world, url));
   const session = world.find(decodeURIComponent(reference));
   return session === undefined ? missing() : ok(partOf(session, part, url));
@@ -29,7 +36,18 @@ function overview(world: FakeWorld, url: URL): OverviewView {
   };
 }
 
-function rowOf({ runs: _runs, doubt: _doubt, ...row }: FakeSession['detail']): SessionRow {
+/** Without `all`, what is so now of each pull request. */
+function reviewsView(reviews: NonNullable<FakeWorld['reviews']>, url: URL): ReviewsView {
+  const isAll = url.searchParams.get('all') === 'true';
+  return { reviews: reviews.filter(({ isCurrent }) => isAll || isCurrent) };
+}
+
+function rowOf({
+  runs: _runs,
+  children: _children,
+  doubt: _doubt,
+  ...row
+}: FakeSession['detail']): SessionRow {
   return row;
 }
 

@@ -1,5 +1,11 @@
 /** Sessions as a daemon would tell of them, the same every time, but for the time they are counted from. */
-import type { EventView, MemberView, SessionDetailView } from '../../src/api/http-views.ts';
+import type {
+  BudgetView,
+  EventView,
+  MemberView,
+  ReviewView,
+  SessionDetailView,
+} from '../../src/api/http-views.ts';
 import type { ChildView, RunView } from '../../src/api/session-view.ts';
 import type { Outcome } from '../../src/lifecycle/run.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
@@ -42,6 +48,10 @@ export interface Plan {
   readonly runs?: readonly RunPlan[];
   /** What its latest run started. */
   readonly children?: (parent: RunView) => readonly ChildView[];
+  /** The run that it is a child of. */
+  readonly parent?: RunView;
+  readonly tokens?: number | null;
+  readonly budgets?: readonly BudgetView[];
   readonly doubt?: string;
   readonly screen?: string;
   readonly log?: string;
@@ -73,6 +83,8 @@ const EXITS: Readonly<Partial<Record<Outcome, Partial<RunView>>>> = {
 export class FakeWorld {
   readonly sessions = new Map<string, FakeSession>();
   readonly nowMs: number;
+  /** Null in a world of before there were any. */
+  reviews: readonly ReviewView[] | null = null;
   earlier = 0;
   seq = 0;
 
@@ -175,9 +187,9 @@ function detailOf(plan: Plan, number: number, runs: readonly RunView[], nowMs: n
     run,
     branch: plan.branch === undefined ? 'main' : plan.branch,
     memoryBytes: isLive ? (180 + number * 37) * MEGABYTE : null,
-    tokens: number % 3 === 2 ? null : 41_000 * number,
+    tokens: plan.tokens === undefined ? (number % 3 === 2 ? null : 41_000 * number) : plan.tokens,
+    budgets: plan.budgets ?? [],
     spent: null,
-    budgets: [],
     runs,
     children: plan.children?.(run) ?? [],
     doubt: plan.doubt ?? null,
@@ -217,7 +229,8 @@ function runOf(
     reason: reason ?? (outcome === null ? null : (REASONS[outcome] ?? null)),
     liveness: outcome !== null ? 'dead' : plan.status === 'unknown' ? 'unknown' : 'alive',
     containment: 'cgroup',
-    parent: null,
+    parent: plan.parent?.id ?? null,
+    owner: plan.parent?.id ?? null,
     logPath: mode === 'detached' ? `/home/alice/.local/state/reeve/runs/${id}/output.log` : null,
     ...(outcome === null ? {} : EXITS[outcome]),
   };

@@ -12,6 +12,7 @@ import { recordEnded } from '../../bench/record.ts';
 import { installStandIns } from '../fixtures/stand-in-harness.ts';
 import type { StandIns } from '../fixtures/stand-in-harness.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
+import { startObeying } from '../support/obeying.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openBrowser } from './browser.ts';
@@ -119,6 +120,32 @@ describe('the overview', () => {
     const shot = await page.screenshot({ clip: { x: 0, y: 0, width: 1280, height: 570 } });
     if (process.env['REEVE_WRITE_SCREENSHOT'] !== undefined) writeFileSync(README_SHOT, shot);
     expect(shot.length).toBeGreaterThan(10_000);
+  });
+
+  it('has a child below its parent, which its own page names, and the board of reviews has an address', async () => {
+    const parent = await startObeying(sandbox, 'lead');
+    const terms = ['--on-parent-end', 'adopt', '--subject', 'pr-7', '--revision', '3f2a91c'];
+    await parent.json(['child', 'run', '-d', '-s', 'review', ...terms, '--', 'sleep', '300']);
+    await serve();
+    const page = await visit();
+    const child = group(page, 'Working').locator('[data-session="lead"] + [data-session="review"]');
+    await child.waitFor();
+    expect(await child.getAttribute('aria-level')).toBe('2');
+    await page.getByRole('link', { name: 'review', exact: true }).click();
+    const line = page.locator('.parent-line');
+    await line.waitFor();
+    expect(await line.innerText()).toBe(
+      '↳ A child of lead, started in its run 1; handed on; about pr-7@3f2a91c.',
+    );
+    await line.getByRole('link', { name: 'lead' }).click();
+    const children = page.getByRole('region', { name: 'Children' });
+    await children.getByRole('link', { name: 'review' }).waitFor();
+    // Handed on: below the run that took its parent's session over.
+    await sandbox.json(['run', '-d', '-s', 'lead', '--on-live', 'retire', '--', 'sleep', '300']);
+    await page.goto(new URL('/', page.url()).href);
+    await child.waitFor();
+    await page.goto(new URL('/reviews', page.url()).href);
+    await page.getByText('No reviews yet').waitFor();
   });
 
   it('shows at once what happens elsewhere, and goes on after the daemon was killed', async () => {

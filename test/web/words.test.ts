@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { plainOutput } from '../../web/src/session/plain-output.ts';
 import { layOutStrip } from '../../web/src/session/strip-layout.ts';
-import { amount, bytes, commandLine, shortPath } from '../../web/src/words/short.ts';
+import { amount } from '../../src/api/amount.ts';
+import { bytes, commandLine, shortPath } from '../../web/src/words/short.ts';
 import { age, longLength } from '../../web/src/words/time.ts';
 import { fortyRuns } from './fake-scenes.ts';
 import { DAY_MS, FakeWorld, HOUR_MS } from './fake-world.ts';

@@ -11,6 +11,7 @@ import { needingCount } from './overview/groups.ts';
 import { overviewState } from './live/sessions.ts';
 import { route } from './route.ts';
 import type { Route } from './route.ts';
+import { ReviewBoard } from './reviews/review-board.tsx';
 import { SessionPage } from './session/session-page.tsx';
 
 export function App() {
@@ -40,13 +41,16 @@ function Page() {
 function PageOf({ shown }: { readonly shown: Route }) {
   const needing = needingCount.value;
   useEffect(() => {
-    if (shown.page !== 'session') document.title = needing === 0 ? 'Reeve' : `(${needing}) Reeve`;
+    if (shown.page === 'overview' || shown.page === 'nowhere')
+      document.title = needing === 0 ? 'Reeve' : `(${needing}) Reeve`;
   }, [shown.page, needing]);
   switch (shown.page) {
     case 'overview':
       return <Overview />;
     case 'session':
       return <SessionPage key={shown.reference} reference={shown.reference} />;
+    case 'reviews':
+      return <ReviewBoard />;
     case 'nowhere':
       return (
         <Message title="There is no such page">

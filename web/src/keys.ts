@@ -1,6 +1,6 @@
 /** The keys of the page. While somebody types, or a dialog is open, they mean themselves. */
 import { signal } from '@preact/signals';
-import { go, route } from './route.ts';
+import { go, REVIEWS_HREF, route } from './route.ts';
 
 export const isHelpOpen = signal(false);
 
@@ -28,6 +28,7 @@ export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['k', 'the one before'],
   ['Enter', 'open it'],
   ['/', 'search'],
+  ['v', 'the reviews, and back'],
   ['Esc', 'leave the search, a dialog, or the session'],
   ['← →', 'in the ownership strip: the run before, the next one'],
   ['?', 'this help'],
@@ -52,6 +53,9 @@ function take(key: string): boolean {
       if (rowKeys === null) go('/');
       // From a session's page, the overview is only there after this has been dealt with.
       setTimeout(() => rowKeys?.focusSearch());
+      return true;
+    case 'v':
+      go(route.value.page === 'reviews' ? '/' : REVIEWS_HREF);
       return true;
     case '?':
       isHelpOpen.value = true;

@@ -1,9 +1,10 @@
-/** Which page is shown: `/` or `/s/{session}`. Links are plain links; clicks on them are taken here. */
+/** Which page is shown: `/`, `/reviews` or `/s/{session}`. Links are plain links; clicks on them are taken here. */
 import { signal } from '@preact/signals';
 
 export type Route =
   | { readonly page: 'overview' }
   | { readonly page: 'session'; readonly reference: string }
+  | { readonly page: 'reviews' }
   | { readonly page: 'nowhere' };
 
 export const route = signal<Route>({ page: 'overview' });
@@ -29,6 +30,8 @@ export function go(path: string): void {
   arrive();
 }
 
+export const REVIEWS_HREF = '/reviews';
+
 export function sessionHref(id: string): string {
   return `/s/${encodeURIComponent(id)}`;
 }
@@ -40,6 +43,7 @@ function arrive(): void {
 
 function routeOf(path: string): Route {
   if (path === '/' || path === '/index.html') return { page: 'overview' };
+  if (/^\/reviews\/?$/.test(path)) return { page: 'reviews' };
   const reference = /^\/s\/([^/]+)\/?$/.exec(path)?.[1];
   return reference === undefined
     ? { page: 'nowhere' }

@@ -14,8 +14,10 @@ export async function top(options: OutputOptions): Promise<number> {
     if (options.json === true) {
       print(options, await reeve.list('recent'), '');
       code = 0;
-    } else if (hasScreen()) code = await (await import('../top/app.ts')).topOnScreen(reeve);
-    else code = await (await import('../top/plain.ts')).topAsText(reeve);
+    } else if (hasScreen()) {
+      const reviews = { list: () => reeve.reviews.list() };
+      code = await (await import('../top/app.ts')).topOnScreen(reeve, reviews);
+    } else code = await (await import('../top/plain.ts')).topAsText(reeve);
     return code;
   } finally {
     const isClosed = await Promise.race([

@@ -7,8 +7,9 @@ import { act, good, noticeOf } from './act.ts';
 import { followOnScreen } from './follow-screen.ts';
 import type { Key } from './keys.ts';
 import { Looking } from './look.ts';
+import type { ReviewSource } from './look.ts';
 import { startState } from './model.ts';
-import type { Action, Effect, Notice, TopEvent } from './model.ts';
+import type { Action, Effect, Notice, TopEvent, TopState } from './model.ts';
 import { HANGUP_CODE, listenToSignals } from './signals.ts';
 import type { Signals } from './signals.ts';
 import { step } from './state.ts';
@@ -19,8 +20,8 @@ import { view } from './view.ts';
 const TICK_MS = 1_000;
 
 /** Resolves with the exit code when it is over. */
-export function topOnScreen(reeve: Reeve): Promise<number> {
-  return new App(reeve).run();
+export function topOnScreen(reeve: Reeve, reviews: ReviewSource | null = null): Promise<number> {
+  return new App(reeve, reviews).run();
 }
 
 class App {
@@ -31,20 +32,24 @@ class App {
   /** Aborted when it is over, so that whoever has the terminal gives it back. */
   readonly #over = new AbortController();
   #exitCode = 0;
-  #state = startState(Date.now());
+  #state: TopState;
+  readonly #reviews: ReviewSource | null;
   /** While a session has the screen. */
   #away: Promise<void> | null = null;
   /** While tmux has the whole terminal. */
   #isLent = false;
   #action: Promise<Notice> | null = null;
 
-  constructor(reeve: Reeve) {
+  constructor(reeve: Reeve, reviews: ReviewSource | null) {
     this.#reeve = reeve;
+    this.#reviews = reviews;
+    this.#state = startState(Date.now(), { is: reviews === null ? 'absent' : 'unasked' });
     const user = { pressed: (keys: readonly Key[]) => this.#pressed(keys), stale: () => this.#drawAnew() };
     this.#terminal = new Terminal(user, () => this.#end(HANGUP_CODE));
     this.#looking = new Looking(reeve, {
       asked: () => this.#happened({ kind: 'asked', nowMs: Date.now() }),
       listed: (sessions) => this.#happened({ kind: 'listed', sessions, nowMs: Date.now() }),
+      reviewsListed: (found) => this.#happened({ kind: 'reviews-listed', reviews: found }),
       failed: (error) => this.#happened({ kind: 'list-failed', problem: noticeOf(error), nowMs: Date.now() }),
     });
     this.#signals = listenToSignals({
@@ -96,6 +101,7 @@ class App {
     if (this.#over.signal.aborted) return;
     const { state, effect } = step(this.#state, event);
     this.#state = state;
+    this.#looking.reviewSource = state.mode.is === 'reviews' ? this.#reviews : null;
     this.#carryOut(effect);
     this.#draw();
   }
@@ -126,6 +132,8 @@ class App {
         return this.#end(0);
       case 'suspend':
         return this.#signals.suspend();
+      case 'look':
+        return this.#looking.now();
       case 'redraw':
         return this.#terminal.wipe();
       case 'join':

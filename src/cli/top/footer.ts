@@ -1,7 +1,8 @@
 /** Below the list: what is asked, what happened, what went wrong, or else more about the selected session; and the keys. */
-import type { SessionView } from '../../api/session-view.ts';
+import { budgetWords } from '../../api/budget-words.ts';
 import { lineWidth, span } from '../render/line.ts';
 import type { Line, Paint } from '../render/line.ts';
+import type { ListedSession } from '../render/sessions.ts';
 import { bold, cyan, dim, green, red, yellow } from '../render/style.ts';
 import { age } from '../../api/time-words.ts';
 import { wrappedLines } from '../render/wrap.ts';
@@ -23,6 +24,7 @@ export function footer(state: TopState, { columns, rows }: Size): Line[] {
   const trouble = troubleLines(state, columns);
   if (mode.is === 'confirm') return [...question(mode, state.nowMs, columns), ...trouble, keys];
   if (mode.is === 'help') return [keys];
+  if (mode.is === 'reviews') return [...trouble, keys];
   const said = [...trouble, ...happenings(state, columns)];
   if (mode.is === 'search' || state.filter !== '') return [...said, searchLine(state), keys];
   const session = selectedSession(state);
@@ -67,19 +69,19 @@ function searchLine(state: TopState): Line {
 }
 
 /** What the columns have no room for. */
-function detailOf({ run, cwd, argv, nativeId, harness }: SessionView, nowMs: number): string {
+function detailOf({ run, cwd, argv, nativeId, harness, budgets = [] }: ListedSession, nowMs: number): string {
   const facts =
     run.state === 'ended'
       ? [run.reason ?? 'no reason is known', `run ${run.id}`]
       : [`run ${run.id}`, run.mode, `started ${age(Date.parse(run.startedAt), nowMs)} ago by ${run.actor}`];
   const serves = nativeId === null ? argv.join(' ') : `${harness} ${nativeId}`;
-  return [...facts, cwd, serves].join(' · ');
+  return [...budgets.map(budgetWords), ...facts, cwd, serves].join(' · ');
 }
 
 type KeyHint = readonly [key: string, says: string];
 
 /** As they are shown. Where there is no room, those before the last two go first: the help tells the rest. */
-const KEYS: Readonly<Record<'list' | 'search' | 'help', readonly KeyHint[]>> = {
+const KEYS: Readonly<Record<'list' | 'search' | 'help' | 'reviews', readonly KeyHint[]>> = {
   list: [
     ['Enter', 'attach'],
     ['s', 'stop'],
@@ -95,9 +97,16 @@ const KEYS: Readonly<Record<'list' | 'search' | 'help', readonly KeyHint[]>> = {
     ['↑/↓', 'move'],
   ],
   help: [['any key', 'back to the list']],
+  reviews: [
+    ['j/k', 'move'],
+    ['v', 'sessions'],
+    ['q', 'quit'],
+  ],
 };
 
-function keysLine({ mode }: TopState, columns: number): Line {
+const REVIEWS_HINT: KeyHint = ['v', 'reviews'];
+
+function keysLine({ mode, board }: TopState, columns: number): Line {
   const hints: readonly KeyHint[] =
     mode.is === 'confirm'
       ? [
@@ -105,7 +114,8 @@ function keysLine({ mode }: TopState, columns: number): Line {
           ['n', 'leave it'],
         ]
       : KEYS[mode.is];
-  const shown = [...hints];
+  const shown =
+    mode.is === 'list' && board.is !== 'absent' ? hints.toSpliced(-2, 0, REVIEWS_HINT) : [...hints];
   while (shown.length > 2 && lineWidth(hintsLine(shown)) > columns) shown.splice(-3, 1);
   return hintsLine(shown);
 }

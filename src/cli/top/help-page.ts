@@ -2,8 +2,12 @@
 import { span } from '../render/line.ts';
 import type { Line } from '../render/line.ts';
 import { bold, dim } from '../render/style.ts';
+import type { Board } from './model.ts';
 
-const KEYS: readonly (readonly [key: string, long: string, short: string])[] = [
+type Help = readonly [key: string, long: string, short: string];
+
+const REVIEWS: Help = ['v', 'the reviews, and back', 'the reviews'];
+const KEYS: readonly Help[] = [
   ['j k ↓ ↑', 'move; PageUp and PageDown by a screen', 'move; PgUp, PgDn'],
   ['g G', 'the first, the last', 'first, last'],
   ['Enter', 'join it in tmux (C-b d comes back), or follow its log', 'join, or follow its log'],
@@ -19,12 +23,15 @@ const LEGEND = [
   '✓ done   ✗ failed   ! lost   ■ stopped   ↷ superseded',
 ];
 
+/** After the search. */
+const REVIEWS_AT = 6;
 const KEY_WIDTH = 12;
 const MIN_COLUMNS_FOR_LONG = 72;
 
-export function helpPage(columns: number): Line[] {
+export function helpPage(columns: number, board: Board): Line[] {
   const isLong = columns >= MIN_COLUMNS_FOR_LONG;
-  const keys = KEYS.map(([key, long, short]): Line => [
+  const all = board.is === 'absent' ? KEYS : KEYS.toSpliced(REVIEWS_AT, 0, REVIEWS);
+  const keys = all.map(([key, long, short]): Line => [
     span(`  ${key.padEnd(KEY_WIDTH - 2)}`, bold),
     span(isLong ? long : short),
   ]);

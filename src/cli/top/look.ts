@@ -1,5 +1,6 @@
 /** Looks at the sessions: one look at a time, soon after something changed, and at least every so often. */
-import type { SessionView } from '../../api/session-view.ts';
+import type { ReviewView } from '../../api/http-views.ts';
+import type { ListedSession } from '../render/sessions.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 
 /** For what is written nowhere: a process that died, an age. */
@@ -9,11 +10,19 @@ const GAP_MS = 100;
 
 export interface Looks {
   asked(): void;
-  listed(sessions: readonly SessionView[]): void;
+  listed(sessions: readonly ListedSession[]): void;
+  reviewsListed?(reviews: readonly ReviewView[]): void;
   failed(error: unknown): void;
 }
 
+/** Whoever knows the reviews. */
+export interface ReviewSource {
+  list(): Promise<readonly ReviewView[]>;
+}
+
 export class Looking {
+  /** They are asked for while somebody looks at them. */
+  reviewSource: ReviewSource | null = null;
   readonly #reeve: Reeve;
   readonly #looks: Looks;
   #timer: NodeJS.Timeout | undefined;
@@ -59,8 +68,10 @@ export class Looking {
   async #look(): Promise<void> {
     this.#looks.asked();
     try {
-      const sessions = await this.#reeve.list('recent');
+      const sessions = await this.#reeve.listWithCosts('recent');
       if (!this.#isOver) this.#looks.listed(sessions);
+      const reviews = await this.reviewSource?.list();
+      if (!this.#isOver && reviews !== undefined) this.#looks.reviewsListed?.(reviews);
     } catch (error) {
       if (!this.#isOver) this.#looks.failed(error);
     }

@@ -1,6 +1,8 @@
 /** What `top` knows and can do, as values, and what of it is shown. How it changes is in state.ts. */
+import type { ReviewView } from '../../api/http-views.ts';
 import type { SessionView } from '../../api/session-view.ts';
-import { groupsOf } from '../render/session-groups.ts';
+import { placedGroups } from '../render/session-groups.ts';
+import type { ListedSession } from '../render/sessions.ts';
 import type { Key } from './keys.ts';
 
 /** Of the terminal. */
@@ -15,7 +17,14 @@ type Mode =
   | { readonly is: 'list' }
   | { readonly is: 'search' }
   | { readonly is: 'help' }
+  /** From which line on. */
+  | { readonly is: 'reviews'; readonly from: number }
   | { readonly is: 'confirm'; readonly action: Action; readonly session: SessionView };
+
+/** `absent`: there is nobody to ask for reviews. `unasked`: nobody has wanted to see them yet. */
+export type Board =
+  | { readonly is: 'absent' | 'unasked' }
+  | { readonly is: 'listed'; readonly reviews: readonly ReviewView[] };
 
 /** What is said once, until the next key. */
 export interface Notice {
@@ -26,7 +35,8 @@ export interface Notice {
 
 export interface TopState {
   readonly mode: Mode;
-  readonly sessions: readonly SessionView[];
+  readonly sessions: readonly ListedSession[];
+  readonly board: Board;
   /** When the sessions were as they are shown; null before the first list. */
   readonly listedAtMs: number | null;
   /** Since when an answer is awaited; null when none is. */
@@ -47,7 +57,8 @@ export type TopEvent =
   | { readonly kind: 'key'; readonly key: Key }
   | { readonly kind: 'tick'; readonly nowMs: number }
   | { readonly kind: 'asked'; readonly nowMs: number }
-  | { readonly kind: 'listed'; readonly sessions: readonly SessionView[]; readonly nowMs: number }
+  | { readonly kind: 'listed'; readonly sessions: readonly ListedSession[]; readonly nowMs: number }
+  | { readonly kind: 'reviews-listed'; readonly reviews: readonly ReviewView[] }
   | { readonly kind: 'list-failed'; readonly problem: Notice; readonly nowMs: number }
   | { readonly kind: 'came-back'; readonly notice: Notice | null; readonly nowMs: number }
   | { readonly kind: 'acted'; readonly notice: Notice }
@@ -58,6 +69,8 @@ export type Effect =
   | { readonly do: 'quit' }
   | { readonly do: 'suspend' }
   | { readonly do: 'redraw' }
+  /** Soon, not only every so often. */
+  | { readonly do: 'look' }
   /** `join`: in tmux. `follow`: the log of a detached run. */
   | { readonly do: 'join' | 'follow' | Action; readonly session: SessionView };
 
@@ -66,10 +79,11 @@ export interface Step {
   readonly effect: Effect;
 }
 
-export function startState(nowMs: number): TopState {
+export function startState(nowMs: number, board: Board = { is: 'absent' }): TopState {
   return {
     mode: { is: 'list' },
     sessions: [],
+    board,
     listedAtMs: null,
     askedAtMs: null,
     problem: null,
@@ -83,17 +97,16 @@ export function startState(nowMs: number): TopState {
 }
 
 /** The sessions that are shown, in the order of the screen. */
-export function shownSessions({ sessions, filter }: TopState): readonly SessionView[] {
+export function shownSessions({ sessions, filter }: TopState): readonly ListedSession[] {
   const words = folded(filter).split(' ').filter(Boolean);
-  return groupsOf(sessions)
-    .flatMap((group) => group.sessions)
-    .filter((session) => {
-      const text = searchable(session);
-      return words.every((word) => text.includes(word));
-    });
+  const found = sessions.filter((session) => {
+    const text = searchable(session);
+    return words.every((word) => text.includes(word));
+  });
+  return placedGroups(found).flatMap(({ placed }) => placed.map(({ session }) => session));
 }
 
-export function selectedSession(state: TopState): SessionView | null {
+export function selectedSession(state: TopState): ListedSession | null {
   return shownSessions(state).find(({ id }) => id === state.selectedId) ?? null;
 }
 

@@ -1,8 +1,8 @@
 /** `top` without a screen: the list again whenever it changed, each with its time, until Ctrl-C. */
-import type { SessionView } from '../../api/session-view.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import { outputWidth, print, say } from '../output.ts';
 import { renderSessions } from '../render/sessions.ts';
+import type { ListedSession } from '../render/sessions.ts';
 import { clock } from '../../api/time-words.ts';
 import { noticeOf } from './act.ts';
 import { Looking } from './look.ts';
@@ -27,15 +27,19 @@ export async function topAsText(reeve: Reeve): Promise<number> {
   }
 }
 
+/** Ages are not among what is compared, nor what is spent, or it would change all the time. */
+function comparable({ tokens: _tokens, budgets = [], ...session }: ListedSession): unknown {
+  return { ...session, budgets: budgets.map(({ scope, kind, state }) => [scope, kind, state]) };
+}
+
 /** What is to be printed; null when there is nothing new. */
 export class PlainList {
   #facts = '';
   #listedAtMs: number | null = null;
   #problem = '';
 
-  listed(sessions: readonly SessionView[], nowMs: number, width: number): string | null {
-    // Ages are not among what is compared, or it would change all the time.
-    const facts = JSON.stringify(sessions);
+  listed(sessions: readonly ListedSession[], nowMs: number, width: number): string | null {
+    const facts = JSON.stringify(sessions.map(comparable));
     const isSame = facts === this.#facts && this.#problem === '';
     [this.#facts, this.#problem, this.#listedAtMs] = [facts, '', nowMs];
     return isSame ? null : `reeve top, ${clock(nowMs)}\n${renderSessions(sessions, nowMs, width)}\n`;

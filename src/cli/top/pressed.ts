@@ -2,6 +2,7 @@
 import type { Key } from './keys.ts';
 import { selectedSession, shownSessions } from './model.ts';
 import type { Action, Effect, Notice, Step, TopState } from './model.ts';
+import { boardLength } from './review-board.ts';
 import { attachPlan, bad, refusalOf } from './plans.ts';
 
 /** More than anybody types to find a session. */
@@ -25,6 +26,8 @@ export function keyPressed(before: TopState, key: Key): Step {
       return only(inSearch(state, key));
     case 'help':
       return only({ ...state, mode: { is: 'list' } });
+    case 'reviews':
+      return inReviews(state, state.mode.from, word);
     case 'confirm':
       return inConfirm(state, state.mode, word);
   }
@@ -44,6 +47,8 @@ function inList(state: TopState, word: string): Step {
       return only({ ...state, mode: { is: 'search' } });
     case '?':
       return only({ ...state, mode: { is: 'help' } });
+    case 'v':
+      return showReviews(state);
     case 'escape':
       return only({ ...state, filter: '' });
     case 'q':
@@ -51,6 +56,33 @@ function inList(state: TopState, word: string): Step {
     default:
       return only(state);
   }
+}
+
+function showReviews(state: TopState): Step {
+  if (state.board.is === 'absent') return only(state);
+  return { state: { ...state, mode: { is: 'reviews', from: 0 } }, effect: { do: 'look' } };
+}
+
+function inReviews(state: TopState, from: number, word: string): Step {
+  const steps: Readonly<Record<string, number>> = {
+    down: 1,
+    j: 1,
+    up: -1,
+    k: -1,
+    'page-down': state.pageSize,
+    'page-up': -state.pageSize,
+    home: -Infinity,
+    g: -Infinity,
+    end: Infinity,
+    G: Infinity,
+  };
+  const by = steps[word];
+  if (by !== undefined) {
+    const to = Math.max(0, Math.min(boardLength(state.board), from + by));
+    return only({ ...state, mode: { is: 'reviews', from: to } });
+  }
+  if (word === 'q') return { state, effect: { do: 'quit' } };
+  return only(word === 'v' || word === 'escape' ? { ...state, mode: { is: 'list' } } : state);
 }
 
 function inSearch(state: TopState, key: Key): TopState {

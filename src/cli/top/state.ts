@@ -2,7 +2,8 @@
  * What `top` is doing, as a value: everything that happens is an event, and an event makes the next state and at most
  * one effect, which somebody else carries out.
  *
- * Modes: `list` → `search` (by /, until Enter keeps or Escape clears it), `help` (by ?, until any key), `confirm` (by s
+ * Modes: `list` → `search` (by /, until Enter keeps or Escape clears it), `help` (by ?, until any key), `reviews` (by v,
+ * until v or Escape), `confirm` (by s
  * or r, until y or anything else). A question is about one run as it was shown. When that is not so any more, the
  * question is withdrawn, and an answer that was faster is refused by the supervisor, for the effect names that run.
  */
@@ -31,6 +32,8 @@ function happened(state: TopState, event: Exclude<TopEvent, { kind: 'key' }>): T
       const { sessions, nowMs } = event;
       return withdrawn({ ...state, sessions, nowMs, listedAtMs: nowMs, askedAtMs: null, problem: null });
     }
+    case 'reviews-listed':
+      return { ...state, board: { is: 'listed', reviews: event.reviews } };
     case 'list-failed':
       return { ...state, nowMs: event.nowMs, askedAtMs: null, problem: event.problem };
     case 'came-back':

@@ -4,6 +4,7 @@ import type { Line } from '../render/line.ts';
 import { listBody } from './body.ts';
 import { footer } from './footer.ts';
 import { helpPage } from './help-page.ts';
+import { reviewBoard } from './review-board.ts';
 import type { Size, TopState } from './model.ts';
 import { titleLine } from './title.ts';
 
@@ -16,14 +17,26 @@ export function view(state: TopState, size: Size): string[] {
   const room = rows - (hasTitle ? 1 : 0) - MIN_BODY_ROWS;
   const below = shortened(footer(state, size), room);
   const bodyRows = rows - (hasTitle ? 1 : 0) - below.length;
-  const body =
-    state.mode.is === 'help' ? helpPage(size.columns) : listBody(state, { ...size, rows: bodyRows });
+  const body = bodyOf(state, { ...size, rows: bodyRows });
   const lines: Line[] = [
     ...(hasTitle ? [titleLine(state, size.columns)] : []),
     ...filled(body, bodyRows),
     ...below,
   ];
   return lines.map((line) => painted(line, size.columns));
+}
+
+function bodyOf(state: TopState, size: Size): Line[] {
+  switch (state.mode.is) {
+    case 'help':
+      return helpPage(size.columns, state.board);
+    case 'reviews':
+      return reviewBoard(state.board, state.mode.from, state.nowMs, size);
+    case 'list':
+    case 'search':
+    case 'confirm':
+      return listBody(state, size);
+  }
 }
 
 function filled(lines: readonly Line[], rows: number): Line[] {

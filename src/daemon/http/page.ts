@@ -47,7 +47,7 @@ export function addPage(app: App, { access }: Parts): void {
     if (path !== '/index.html') app.get(path, () => serve(path) as Response);
   }
   // The page finds its own way from here.
-  for (const path of ['/', '/s/:session'])
+  for (const path of ['/', '/reviews', '/s/:session'])
     app.get(path, (request) => serve('/index.html') ?? request.notFound());
 }
 

@@ -31,6 +31,11 @@ export type Verb = 'stop' | 'kill' | 'retire' | 'resume' | 'send' | 'attach';
 
 export const verbPath = (reference: string, verb: Verb): string => `${sessionPath(reference)}/${verb}`;
 
+export type ReviewRange = 'current' | 'all';
+
+export const reviewsPath = (range: ReviewRange): string =>
+  range === 'all' ? '/v1/reviews?all=true' : '/v1/reviews';
+
 export const eventsPath = (after: number): string => `/v1/events?after=${after}`;
 
 export const DAEMON_PATH = '/v1/daemon';

@@ -24,9 +24,12 @@ const LEAVE_MS = 5_000;
 /** So that the address stays well below what servers take. */
 const MAX_IDS = 100;
 
+/** Events come from the feed as they are heard, each once. */
+type EventListener = (event: EventView) => void;
 type SessionListener = (sessionIds: ReadonlySet<string> | 'all') => void;
 
 const listeners = new Set<SessionListener>();
+const eventListeners = new Set<EventListener>();
 const pending = new Set<string>();
 let range: Range = 'recent';
 let stream: EventStream | null = null;
@@ -80,6 +83,11 @@ export function onSessionsChanged(listener: SessionListener): () => void {
   return () => listeners.delete(listener);
 }
 
+export function onEvent(listener: EventListener): () => void {
+  eventListeners.add(listener);
+  return () => eventListeners.delete(listener);
+}
+
 function opened(): void {
   const wasLost = connection.value.is === 'lost' || connection.value.is === 'refused';
   markLive();
@@ -89,6 +97,7 @@ function opened(): void {
 }
 
 function heard(event: EventView): void {
+  for (const listener of eventListeners) listener(event);
   pending.add(event.sessionId);
   gathering ??= setTimeout(takePending, GATHER_MS);
 }

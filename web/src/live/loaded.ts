@@ -36,7 +36,7 @@ export function valueOf<T>(loaded: Loaded<T>): T | null {
   return loaded.is === 'loading' ? null : loaded.value;
 }
 
-interface Asker {
+export interface Asker {
   ask(): void;
   stop(): void;
 }
@@ -45,7 +45,7 @@ interface Asker {
  * One request at a time; what is asked for meanwhile is one more after it. Calling the running one back for every change
  * would mean no answer at all for a session that changes faster than it is told.
  */
-function askerOf(load: (signal: AbortSignal) => Promise<void>): Asker {
+export function askerOf(load: (signal: AbortSignal) => Promise<void>): Asker {
   const aborter = new AbortController();
   let isBusy = false;
   let isWanted = false;

@@ -22,6 +22,15 @@ export const hasSeveralHosts = computed(
   () => new Set([...sessions.value.values()].map(({ run }) => run.host)).size > 1,
 );
 
+const liveByRun = computed(
+  () => new Map([...sessions.value.values()].filter(isLive).map((row) => [row.run.id, row])),
+);
+
+/** The live session that a live one belongs to as a child; null when there is none. */
+export function ownerOf(row: SessionRow): SessionRow | null {
+  return (isLive(row) && row.run.owner !== null && liveByRun.value.get(row.run.owner)) || null;
+}
+
 export function replaceAll(overview: OverviewView): void {
   sessions.value = new Map(overview.sessions.map((row) => [row.id, row]));
   earlierCount.value = overview.earlier;

@@ -1,6 +1,8 @@
 /** Which rows are shown, in which groups and in which order. */
 import { computed, signal } from '@preact/signals';
 import type { SessionRow } from '../../../src/api/http-views.ts';
+import { withFamilies } from '../../../src/api/session-family.ts';
+import type { Placed } from '../../../src/api/session-family.ts';
 import { sessions } from '../live/sessions.ts';
 import { STATUS_GROUPS } from '../../../src/api/status-words.ts';
 import { isLive, sinceMs } from '../words/status.ts';
@@ -8,7 +10,8 @@ import type { StatusGroup } from '../../../src/api/status-words.ts';
 import { matches } from './search.ts';
 
 export interface Group extends StatusGroup {
-  readonly rows: readonly SessionRow[];
+  /** A live child below what it belongs to. */
+  readonly rows: readonly Placed<SessionRow>[];
 }
 
 export const query = signal('');
@@ -27,17 +30,23 @@ export const groups = computed<readonly Group[]>(() => {
     (row) =>
       (harnessFilter.value === null || row.harness === harnessFilter.value) && matches(row, query.value),
   );
-  return STATUS_GROUPS.map((kind) => ({
-    ...kind,
-    rows: ordered(
-      shown.filter(({ status }) => kind.statuses.includes(status)),
-      kind,
+  const families = withFamilies(
+    STATUS_GROUPS.map((kind) =>
+      ordered(
+        shown.filter(({ status }) => kind.statuses.includes(status)),
+        kind,
+      ),
     ),
-  })).filter(({ rows }) => rows.length > 0);
+  );
+  return STATUS_GROUPS.map((kind, index) => ({ ...kind, rows: families[index] ?? [] })).filter(
+    ({ rows }) => rows.length > 0,
+  );
 });
 
 /** In the order of the screen, for keys. */
-export const shownIds = computed(() => groups.value.flatMap(({ rows }) => rows.map(({ id }) => id)));
+export const shownIds = computed(() =>
+  groups.value.flatMap(({ rows }) => rows.map(({ session }) => session.id)),
+);
 
 export const harnesses = computed<readonly (readonly [harness: string, count: number])[]>(() => {
   const counts = new Map<string, number>();

@@ -8,7 +8,7 @@ import { useRowWindow } from './row-window.ts';
 export function RowGroup({ group: { name, title, rows } }: { readonly group: Group }) {
   const headingId = useId();
   const list = useRef<HTMLUListElement>(null);
-  const selected = rows.findIndex(({ id }) => id === selectedId.value);
+  const selected = rows.findIndex(({ session }) => session.id === selectedId.value);
   const { indices, heightPx, topOf } = useRowWindow(list, rows.length, selected);
   return (
     <section class={`group group-${name}`} aria-labelledby={headingId}>
@@ -17,9 +17,15 @@ export function RowGroup({ group: { name, title, rows } }: { readonly group: Gro
       </h2>
       <ul role="list" ref={list} style={heightPx === null ? {} : { height: `${heightPx}px` }}>
         {indices.map((index) => {
-          const row = rows[index];
-          return row === undefined ? null : (
-            <Row key={row.id} row={row} place={{ index, of: rows.length, topPx: topOf(index) }} />
+          const placed = rows[index];
+          if (placed === undefined) return null;
+          const { session, depth } = placed;
+          return (
+            <Row
+              key={session.id}
+              row={session}
+              place={{ index, of: rows.length, topPx: topOf(index), depth }}
+            />
           );
         })}
       </ul>

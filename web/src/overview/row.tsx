@@ -1,21 +1,29 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { SessionRow } from '../../../src/api/http-views.ts';
-import { hasSeveralHosts } from '../live/sessions.ts';
+import { amount } from '../../../src/api/amount.ts';
+import { tightest } from '../../../src/api/budget-words.ts';
+import { hasSeveralHosts, ownerOf } from '../live/sessions.ts';
 import { Age } from '../parts/age.tsx';
+import { BudgetBar } from '../parts/budget-bar.tsx';
 import { StatusMark, StatusWord } from '../parts/status-mark.tsx';
 import { sessionHref } from '../route.ts';
-import { amount, bytes, commandLine, hostName, shortPath } from '../words/short.ts';
+import { bytes, commandLine, hostName, shortPath } from '../words/short.ts';
 import { isLive, sinceMs, whyOf } from '../words/status.ts';
 import { focusId, selectedId } from './groups.ts';
 
 /** Longer paths lose their middle; what is still too long for a narrow window is cut by the style. */
 const MAX_PATH_LENGTH = 38;
 
+/** Deeper ones stand no further in, or their names would have no room. */
+const MAX_INDENT = 4;
+
 interface Place {
   readonly index: number;
   readonly of: number;
   /** Null in the usual flow. */
   readonly topPx: number | null;
+  /** 0 for one that stands by itself. */
+  readonly depth: number;
 }
 
 export function Row({ row, place }: { readonly row: SessionRow; readonly place: Place }) {
@@ -26,10 +34,11 @@ export function Row({ row, place }: { readonly row: SessionRow; readonly place: 
       data-session={row.name}
       aria-setsize={place.of}
       aria-posinset={place.index + 1}
+      aria-level={place.depth + 1}
       style={place.topPx === null ? {} : { top: `${place.topPx}px` }}
     >
       <StatusMark status={row.status} />
-      <Name row={row} />
+      <Name row={row} depth={place.depth} />
       <State row={row} />
       <Where row={row} />
       <Cost row={row} />
@@ -38,7 +47,7 @@ export function Row({ row, place }: { readonly row: SessionRow; readonly place: 
   );
 }
 
-function Name({ row }: { readonly row: SessionRow }) {
+function Name({ row, depth }: { readonly row: SessionRow; readonly depth: number }) {
   const link = useRef<HTMLAnchorElement>(null);
   const shallFocus = focusId.value === row.id;
   useLayoutEffect(() => {
@@ -54,7 +63,7 @@ function Name({ row }: { readonly row: SessionRow }) {
     [],
   );
   return (
-    <span class="who">
+    <span class={depth === 0 ? 'who' : `who below below-${Math.min(depth, MAX_INDENT)}`}>
       <a
         ref={link}
         href={sessionHref(row.id)}
@@ -65,10 +74,18 @@ function Name({ row }: { readonly row: SessionRow }) {
         {row.name}
       </a>
       <span class="dim" title={commandLine(row.argv)}>
+        <ChildOf row={row} depth={depth} />
         {row.harness === 'command' ? commandLine(row.argv) : `${row.harness} · ${row.run.mode}`}
       </span>
     </span>
   );
+}
+
+/** Of one that stands elsewhere than below its parent; to those who do not see where it stands, of every child. */
+function ChildOf({ row, depth }: { readonly row: SessionRow; readonly depth: number }) {
+  const owner = ownerOf(row);
+  if (owner === null) return null;
+  return <span class={depth === 0 ? 'child-of' : 'unseen'}>child of {owner.name} · </span>;
 }
 
 function State({ row }: { readonly row: SessionRow }) {
@@ -104,8 +121,9 @@ function Where({ row: { cwd, branch } }: { readonly row: SessionRow }) {
   );
 }
 
-function Cost({ row: { memoryBytes, tokens } }: { readonly row: SessionRow }) {
-  if (memoryBytes === null && tokens === null) {
+function Cost({ row: { memoryBytes, tokens, budgets } }: { readonly row: SessionRow }) {
+  const tight = tightest(budgets);
+  if (memoryBytes === null && tokens === null && tight === undefined) {
     return (
       <span class="memory">
         <span class="none" aria-hidden="true">
@@ -127,6 +145,7 @@ function Cost({ row: { memoryBytes, tokens } }: { readonly row: SessionRow }) {
           {amount(tokens)} tokens
         </span>
       )}
+      {tight !== undefined && <BudgetBar budget={tight} all={budgets} />}
     </span>
   );
 }

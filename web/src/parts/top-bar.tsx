@@ -1,7 +1,10 @@
 import { isHelpOpen } from '../keys.ts';
+import { REVIEWS_HREF, route } from '../route.ts';
 import { connection } from '../live/connection.ts';
+import { currentReviews } from '../live/reviews.ts';
 import { nextTheme, theme } from '../theme.ts';
 import type { Theme } from '../theme.ts';
+import { wantsPerson } from '../../../src/api/review-words.ts';
 import { needingCount } from '../overview/groups.ts';
 import { count } from '../words/short.ts';
 
@@ -14,11 +17,13 @@ export function TopBar() {
       <a class="brand" href="/">
         Reeve
       </a>
+      <ReviewsLink />
       <p class="needing" role="status">
         {needing > 0 && (
           <a href="/">
             <span aria-hidden="true">▲ </span>
-            {count(needing, 'session needs you', 'sessions need you')}
+            {needing}
+            <span class="words"> {needing === 1 ? 'session needs' : 'sessions need'} you</span>
           </a>
         )}
       </p>
@@ -44,6 +49,27 @@ export function TopBar() {
         <span aria-hidden="true">?</span>
       </button>
     </header>
+  );
+}
+
+/** Only for those who have any: most have none. */
+function ReviewsLink() {
+  const isThere = route.value.page === 'reviews';
+  const reviews = currentReviews.value;
+  if (reviews.length === 0 && !isThere) return null;
+  const wanting = reviews.filter(wantsPerson).length;
+  return (
+    <nav class="pages" aria-label="Pages">
+      <a href={REVIEWS_HREF} aria-current={isThere ? 'page' : undefined}>
+        Reviews <span class="number">{reviews.length}</span>
+        {wanting > 0 && (
+          <span class="wanting" title={`${count(wanting, 'review wants', 'reviews want')} you`}>
+            <span aria-hidden="true"> ▲{wanting}</span>
+            <span class="unseen">, {count(wanting, 'wants', 'want')} you</span>
+          </span>
+        )}
+      </a>
+    </nav>
   );
 }
 

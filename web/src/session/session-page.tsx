@@ -15,7 +15,9 @@ import { Facts } from './facts.tsx';
 import { Heading } from './heading.tsx';
 import { hasScreen, Output } from './output.tsx';
 import { OwnershipStrip } from './ownership-strip.tsx';
+import { Budgets } from './budgets.tsx';
 import { Children } from './children.tsx';
+import { ParentLine } from './parent-line.tsx';
 import { Processes } from './processes.tsx';
 import { Screen } from './screen.tsx';
 import { Why } from './why.tsx';
@@ -62,6 +64,7 @@ function Session({
     <article class="session" aria-labelledby="session-name">
       <BackLink />
       <Heading session={session} heading={heading} />
+      <ParentLine run={session.run} revision={revision} />
       <Actions session={session} changed={changed} />
       <OwnershipStrip session={session} />
       {hasScreen(session) && <Screen key={session.run.id} runId={session.run.id} />}
@@ -72,6 +75,7 @@ function Session({
         </div>
         <div class="half">
           <Facts session={session} />
+          <Budgets session={session} />
           <Processes session={session} revision={revision} />
           <Children session={session} />
           <Events session={session} revision={revision} />

@@ -19,18 +19,6 @@ export function bytes(size: number): string {
   return mega < 1024 ? `${Math.round(mega)} MB` : `${(mega / 1024).toFixed(1)} GB`;
 }
 
-/** `950`, `12.3k`, `1.69M`: three figures tell enough. */
-export function amount(number: number): string {
-  for (const [unit, size] of [
-    ['G', 1e9],
-    ['M', 1e6],
-    ['k', 1e3],
-  ] as const) {
-    if (number >= size) return `${Number((number / size).toPrecision(3))}${unit}`;
-  }
-  return String(number);
-}
-
 /** A host's name without the machine id behind it, which only tells copies of one image apart. */
 export function hostName(host: string): string {
   return host.split('/')[0] ?? host;

@@ -5,6 +5,8 @@
  */
 import { planForChild } from '../lifecycle/child.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
+import { LOOK_NOW } from '../process/keeper.ts';
+import { signalProven } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
@@ -42,6 +44,8 @@ async function dealWith(
   const plan = planForChild(run, { id: owner.id, outcome: owner.intent?.outcome ?? null });
   if (plan.do === 'await') {
     await context.store.step(run.id, { kind: 'await', ownerId: owner.id, withinMs: plan.withinMs, atMs: 0 });
+    // So that it is ended in time although nobody may look: its own keeper sees to it.
+    if (run.keeper !== null) signalProven(context.table, run.keeper, LOOK_NOW);
     return null;
   }
   if (plan.do === 'detach') {

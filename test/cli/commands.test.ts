@@ -58,6 +58,7 @@ describe('shapes', () => {
         liveness: 'alive',
         containment: 'cgroup',
         parent: null,
+        owner: null,
         logPath: join(sandbox.home, 'runs', started.run.id, 'output.log'),
       },
     });
@@ -427,7 +428,7 @@ it('completes verbs, flags and names of sessions in bash', async () => {
     return spawnSync('bash', ['-c', script], { env: sandbox.env, encoding: 'utf8' }).stdout.trim();
   };
   expect(complete(['reeve', 'res'])).toBe('resume');
-  expect(complete(['reeve', 'run', '--on'])).toBe('--on-live');
+  expect(complete(['reeve', 'run', '--on-l'])).toBe('--on-live');
   expect(complete(['reeve', 'show', 'al'])).toBe('alpha');
 });
 

@@ -106,7 +106,9 @@ const WELL = {
   notifications: 'off',
   sessions: 'good',
   figures: 'good',
+  budgets: 'good',
   ledger: 'good',
+  reviews: 'good',
   store: 'good',
 };
 

@@ -354,6 +354,16 @@ describe('a start from inside a run', () => {
 });
 
 describe('a child', () => {
+  it('that nobody adopts in time is ended by its own keeper, though nobody looks', async () => {
+    const parent = await startObeying(sandbox, 'parent');
+    const child = await startChild(parent, 'child', '--on-parent-end', 'adopt', '--adopt-within', '1');
+    await sandbox.json(['stop', 'parent']);
+    expect(isAlive(child.keeper)).toBe(true);
+    await eventually('its end', () => !isAlive(child.keeper));
+    const end = await withStore(async (store) => (await store.run(child.detail.run.id))?.ending);
+    expect(end).toMatchObject({ outcome: 'cancelled', actor: 'keeper' });
+  });
+
   it('that nobody adopts in time is ended by whoever looks', async () => {
     const parent = await startObeying(sandbox, 'parent');
     const child = await startChild(parent, 'child', '--on-parent-end', 'adopt', '--adopt-within', '0');

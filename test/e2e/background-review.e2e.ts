@@ -29,9 +29,13 @@ describe.each(HARNESSES)('%s', (_, name) => {
 
   test('a background review ends with the take-over of the session that started it', async () => {
     const credentials = stage.path('credentials');
-    const tells = `printf "%s %s" "$REEVE_RUN" "$REEVE_TOKEN" > ${credentials}.new; mv ${credentials}.new ${credentials}`;
+    // In a file, for opencode changes the quotes of a prompt.
+    writeFileSync(
+      stage.path('tell.sh'),
+      `printf "%s %s" "$REEVE_RUN" "$REEVE_TOKEN" > ${credentials}.new; mv ${credentials}.new ${credentials}\n`,
+    );
     const rounds = Array.from({ length: ROUNDS }, (_none, round) => `@@RUN echo ${round}@@`).join(' ');
-    const [, ...review] = stage.command(`review of pr-7 @@RUN ${tells}@@ ${rounds} @@SAY reviewed@@`);
+    const [, ...review] = stage.command(`review of pr-7 @@RUN sh tell.sh@@ ${rounds} @@SAY reviewed@@`);
     const start = [process.execPath, CLI, 'child', 'run', '-d', '-s', 'review', '--subject', 'pr-7'];
     const words = [...start, '--revision', 'abc123', '--', installed('.bin', name), ...review]
       .map(quoted)
@@ -84,7 +88,7 @@ describe.each(HARNESSES)('%s', (_, name) => {
       REEVE_RUN,
       REEVE_TOKEN,
     });
-    expect(late.code).toBe(5);
+    expect(late).toMatchObject({ code: 5, stdout: expect.stringContaining('fenced') });
     expect(await stage.reeve(['heartbeat'], { REEVE_RUN, REEVE_TOKEN })).toMatchObject({ code: 5 });
     expect((await stage.reeve(['submit', 'ls', 'review', '--refused'])).stdout).toContain('has ended');
 

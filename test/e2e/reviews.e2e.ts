@@ -1,5 +1,7 @@
 /** Reviews by real harnesses: a newer head ends the reviewer, process and all, and one with nothing in mind begins anew. */
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReviewView, TriggerView } from '../../src/api/http-views.ts';
 import { isAlive } from '../support/processes.ts';
@@ -71,6 +73,8 @@ describe.each(HARNESSES)('%s', (_, name) => {
   });
 
   test('a harness that is only named is told what to review, and how to submit', async () => {
+    // What is reviewed is a repository; Codex insists on one.
+    execFileSync('git', ['init', '--quiet'], { cwd: dirname(stage.path('any')) });
     await trigger(NEW, '--harness', name);
     const { prompt } = await stage.model.waitForRequest((request) => request.prompt.includes(NEW));
     expect(prompt).toContain('REEVE_REVIEW_QUEUE');

@@ -1,5 +1,6 @@
 /** A head has moved: to have its stale reviewer ended and a fresh one started, against a plain stop and start of the same. */
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reeve, TriggerView } from '../src/index.ts';
 import { eventually } from '../test/support/processes.ts';
@@ -20,8 +21,8 @@ async function superseding(place: Place): Promise<Figure> {
     const worker = await reeve.launch({ session: 'w', cwd: place.root, argv: ['sleep', '600'] });
     if (worker.is !== 'started') throw new Error(`The worker was ${worker.is}.`);
     worker.release();
-    let round = 0;
-    const trigger = began(place, () => triggered(reeve, place, round));
+    let [round, head] = [0, commitIn(place.root, 0)];
+    const trigger = began(place, () => triggered(reeve, place, head));
     await trigger();
     let isLive = false;
     const restart = began(place, async () => {
@@ -32,7 +33,11 @@ async function superseding(place: Place): Promise<Figure> {
     await restart();
     const { subject, baseline, ratio } = await compare(
       SAMPLES,
-      () => timed(() => ((round += 1), trigger())),
+      () => {
+        round += 1;
+        head = commitIn(place.root, round);
+        return timed(trigger);
+      },
       () => timed(restart),
     );
     return {
@@ -57,8 +62,7 @@ function began(place: Place, start: () => Promise<string>) {
   };
 }
 
-async function triggered(reeve: Reeve, place: Place, round: number): Promise<string> {
-  const head = `abcdef${round}`;
+async function triggered(reeve: Reeve, place: Place, head: string): Promise<string> {
   const answer: TriggerView = await reeve.reviews.trigger({
     worker: 'w',
     pullRequests: [{ pr: '1', head }],
@@ -68,6 +72,23 @@ async function triggered(reeve: Reeve, place: Place, round: number): Promise<str
   });
   if (!answer.isStarted || answer.reviewer === null) throw new Error('No reviewer was started.');
   return answer.reviewer.run;
+}
+
+/** A commit of its own in a repository, as a push makes one. */
+function commitIn(directory: string, round: number): string {
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-C', directory, '-c', 'user.name=b', '-c', 'user.email=b@example.invalid', ...args],
+      {
+        encoding: 'utf8',
+      },
+    );
+  if (round === 0) git('init', '--quiet');
+  writeFileSync(join(directory, 'work'), String(round));
+  git('add', 'work');
+  git('commit', '--quiet', '--message', `round ${round}`);
+  return git('rev-parse', 'HEAD').trim();
 }
 
 async function started(reeve: Reeve, place: Place): Promise<string> {

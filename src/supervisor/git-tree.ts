@@ -1,8 +1,11 @@
 /** What a commit contains, as the repository on disk tells: no network, and never longer than a moment. */
 import { execFile } from 'node:child_process';
+import { repositoryOf, treeOfLoose } from './loose-commit.ts';
 
 /** A look into the object store takes milliseconds, unless the disk hangs. */
 const LIMIT_MS = 5_000;
+
+const WHOLE = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
 export interface Commit {
   /** Its whole name. */
@@ -18,6 +21,10 @@ export async function commitIn(
   directory: string,
   head: string,
 ): Promise<Commit | null> {
+  const repository = repositoryOf(directory);
+  if (repository === null) return null;
+  const loose = WHOLE.test(head) ? treeOfLoose(repository, head) : null;
+  if (loose !== null) return { commit: head, tree: loose };
   const text = await git(environment, directory, ['log', '-1', '--format=%H %T', head, '--']);
   const [, commit, tree] = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64})$/.exec(text ?? '') ?? [];
   return commit === undefined || tree === undefined ? null : { commit, tree };

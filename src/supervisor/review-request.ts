@@ -35,13 +35,9 @@ export async function wantedHeads(
   request: TriggerRequest,
   session: Session,
 ): Promise<readonly WantedHead[]> {
-  const { pullRequests } = request;
-  if (pullRequests.length === 0) throw usage('No pull request was given', 'Give one as --pr KEY=HEADSHA.');
-  if (pullRequests.length > MAX_PULL_REQUESTS) throw usage('These are too many pull requests at once');
-  for (const { pr, head } of pullRequests) checkNames(pr, head);
   const directory = request.repo ?? session.cwd;
   const wanted = await Promise.all(
-    pullRequests.map(async ({ pr, head }): Promise<WantedHead> => {
+    request.pullRequests.map(async ({ pr, head }): Promise<WantedHead> => {
       const known = await commitIn(context.environment, directory, head.toLowerCase());
       return { pr, head: known?.commit ?? head.toLowerCase(), tree: known?.tree ?? null };
     }),
@@ -53,6 +49,13 @@ export async function wantedHeads(
     heads.set(each.pr, each);
   }
   return [...heads.values()];
+}
+
+/** What can be seen without asking anybody. */
+export function checkHeads({ pullRequests }: TriggerRequest): void {
+  if (pullRequests.length === 0) throw usage('No pull request was given', 'Give one as --pr KEY=HEADSHA.');
+  if (pullRequests.length > MAX_PULL_REQUESTS) throw usage('These are too many pull requests at once');
+  for (const { pr, head } of pullRequests) checkNames(pr, head);
 }
 
 function checkNames(pr: string, head: string): void {

@@ -17,24 +17,27 @@ import type { Context } from './context.ts';
 import { DEFAULT_GRACE_MS, newId } from './launch.ts';
 import { resolveSession } from './resolve.ts';
 import { withReviewLock } from './review-lock.ts';
-import { reviewerCommand, wantedHeads } from './review-request.ts';
+import { checkHeads, reviewerCommand, wantedHeads } from './review-request.ts';
 import type { TriggerRequest } from './review-request.ts';
 import { settleReviews } from './review-settle.ts';
-import { tokensOf, viewReviews } from './review-view.ts';
+import { viewReviews } from './review-view.ts';
 import { reviewerName } from './reviewer-name.ts';
 import { endReviewer, liveReviewer, refuseInside, startReviewer } from './reviewer.ts';
 
 export async function triggerReviews(context: Context, request: TriggerRequest): Promise<TriggerView> {
   const { session } = await resolveSession(context, request.worker);
   const command = reviewerCommand(context, request);
-  const wanted = await wantedHeads(context, request, session);
+  checkHeads(request);
+  // The repository is asked meanwhile; what is the matter with that is told to whoever waits for it.
+  const wanting = wantedHeads(context, request, session);
+  wanting.catch(() => {});
   return withReviewLock(context, session.id, async (lockToken) => {
     await checkpoint('review.locked');
     await settleReviews(context, session.id);
     const live = await liveReviewer(context, session);
     const reviews = (await context.store.reviews({ sessionId: session.id })).map(({ review }) => review);
     const plan = planReviews({
-      wanted,
+      wanted: await wanting,
       reviews,
       liveRunId: live?.id ?? null,
       repeat: request.again === true ? 'again' : 'once',
@@ -171,15 +174,21 @@ async function answer(
   { plan, heads }: Planned,
   { started, run }: { started: string | null; run: string | null },
 ): Promise<TriggerView> {
-  const views = await viewReviews(context, await context.store.reviews({ sessionId: session.id }));
+  const told = new Set([
+    ...heads.flatMap((head) => (head.is === 'duplicate' ? [head.id, head.of] : [head.id])),
+    ...plan.supersede.map(({ id }) => id),
+  ]);
+  const records = await context.store.reviews({ sessionId: session.id });
+  const views = await viewReviews(
+    context,
+    records.filter(({ review }) => told.has(review.id)),
+  );
   const view = new Map(views.map((each) => [each.id, each]));
   const seen = (id: string): ReviewView[] => [view.get(id)].filter((each) => each !== undefined);
-  const pullRequests: TriggeredView[] = [];
-  for (const head of heads) {
-    const of = head.is === 'duplicate' ? view.get(head.of)?.reviewer?.run : undefined;
-    const savedTokens = of === undefined ? null : await tokensOf(context, of);
-    for (const review of seen(head.id)) pullRequests.push({ is: WORDS[head.is], review, savedTokens });
-  }
+  const pullRequests = heads.flatMap((head): TriggeredView[] => {
+    const savedTokens = head.is === 'duplicate' ? (view.get(head.of)?.tokens ?? null) : null;
+    return seen(head.id).map((review) => ({ is: WORDS[head.is], review, savedTokens }));
+  });
   return {
     worker: session.name,
     reviewer: run === null ? null : { session: reviewerName(session), run },

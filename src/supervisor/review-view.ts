@@ -10,15 +10,13 @@ export async function viewReviews(
   context: Context,
   records: readonly ReviewRecord[],
 ): Promise<readonly ReviewView[]> {
-  const runs = new Set(records.flatMap(({ review }) => review.reviewerRunId ?? []));
-  const spent = new Map<string, number | null>();
-  for (const run of runs) spent.set(run, await tokensOf(context, run));
-  return records.map((record) => viewReview(record, spent.get(record.review.reviewerRunId ?? '') ?? null));
-}
-
-export async function tokensOf(context: Context, runId: string): Promise<number | null> {
-  const [sum] = await context.store.usageOf({ by: 'run', runId });
-  return sum === undefined ? null : totalOf(sum);
+  const ids = new Set(records.flatMap(({ review }) => review.reviewerRunId ?? []));
+  const runs = await context.store.runsWithSession([...ids]);
+  const spent = await context.store.usageOfRuns(runs.map(({ run }) => run));
+  return records.map((record) => {
+    const sums = spent.get(record.review.reviewerRunId ?? '');
+    return viewReview(record, sums === undefined ? null : totalOf(sums));
+  });
 }
 
 function viewReview({ review, worker, isCurrent }: ReviewRecord, tokens: number | null): ReviewView {

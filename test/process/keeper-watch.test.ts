@@ -114,7 +114,8 @@ describe('a keeper', () => {
   });
 
   it('has one watcher at a time, and one more after it when it was told meanwhile', async () => {
-    const wait = `while [ -e ${path('hold')} ]; do sleep 0.02; done; ${leaving(0)}`;
+    const said = (word: string) => `echo ${word} >> ${path('order')}`;
+    const wait = `${said('in')}; while [ -e ${path('hold')} ]; do sleep 0.02; done; ${said('out')}; ${leaving(0)}`;
     writeFileSync(path('hold'), '');
     const { keeper, harness } = await keep(wait, 1, 'sleep', '60');
     await eventually('a look', () => looks().length === 1);
@@ -124,6 +125,7 @@ describe('a keeper', () => {
     rmSync(path('hold'));
     await eventually('one more look', () => looks().length === 2);
     await eventually('and it is over', () => childrenOf(keeper.pid).length === 1);
+    expect(read('order')).toBe('in\nout\nin\nout\n');
     signalSeen(harness, 'SIGKILL');
   });
 

@@ -1,6 +1,7 @@
 /** A trigger that is killed at any of its steps leaves records that are true, and the next one goes on from there. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDaemon } from '../daemon/support.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, isAlive } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
@@ -104,6 +105,31 @@ describe('a trigger that supersedes, killed', () => {
       '1 at aaaa2: needs-review',
     ]);
   });
+});
+
+describe('a daemon that carries out a trigger, killed', () => {
+  it.each(['review.planned', 'review.retired', 'review.bound', 'launch.started', 'review.started'])(
+    'at %s, leaves what the next trigger goes on from, with one reviewer',
+    async (point) => {
+      const old = await underReview();
+      sandbox.env['REEVE_CHECKPOINT'] = `${point}=kill`;
+      const daemon = await openDaemon(sandbox);
+      delete sandbox.env['REEVE_CHECKPOINT'];
+      const body = {
+        worker: 'w',
+        pullRequests: [{ pr: '1', head: 'aaaa2' }],
+        reviewer: ['sh', '-c', reviews.command],
+        graceSeconds: 0.3,
+      };
+      await expect(daemon.ask('POST', '/v1/reviews/trigger', { body })).rejects.toThrow();
+      await checkTruth(old);
+      const next = await reviews.trigger({ 1: 'aaaa2' });
+      const { process } = await reviews.reviewer(next.reviewer?.run);
+      expect(isAlive(old.process)).toBe(false);
+      expect(reviews.alive()).toEqual([process]);
+      await daemon.stop();
+    },
+  );
 });
 
 describe('a cancel, killed', () => {

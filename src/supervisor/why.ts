@@ -23,11 +23,9 @@ export async function why(context: Context, reference: string): Promise<Story> {
   const { because } = await reconcileRun(context, await takeReports(context, run));
   const events = await context.store.eventsOf(session.id);
   const told = withCosts(events, await costsOf(context, session));
-  const runs = await context.store.runsOf(session.id);
-  const children = await childrenOf(
-    context,
-    runs.map(({ id }) => id),
-  );
+  const own = new Set((await context.store.runsOf(session.id)).map(({ id }) => id));
+  // What a child started in turn is told in the child's own story.
+  const children = (await childrenOf(context, [...own])).filter(({ parent }) => own.has(parent));
   return { session, sentences: withChildren(told, children.flatMap(tellChild)), doubt: because };
 }
 

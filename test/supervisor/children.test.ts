@@ -168,6 +168,14 @@ describe.each(['cgroup', 'subreaper'])('when a run with children (%s)', (contain
     await sandbox.json(['stop', 'parent']);
     expect((await sandbox.show('child')).run.outcome).toBe('cancelled');
     expect((await sandbox.show('grandchild')).run.outcome).toBe('cancelled');
+    const { sentences } = await sandbox.json<{ sentences: { run: string; text: string }[] }>([
+      'why',
+      'parent',
+    ]);
+    // Each of its own runs; the child's story tells of the grandchild.
+    expect(new Set(sentences.map(({ run }) => run))).toEqual(new Set([parent.started.run.id]));
+    expect(sentences.filter(({ text }) => text.includes('grandchild'))).toEqual([]);
+    expect((await sandbox.reeve(['why', 'child'])).stdout).toContain('Its child grandchild');
     expect(isExecuting(grandchild.run.pid ?? 0)).toBe(false);
     // Orphaned twice over, and still nobody's leftover.
     expect((await sandbox.show('freed')).run).toMatchObject({ state: 'running', liveness: 'alive' });

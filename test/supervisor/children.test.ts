@@ -285,6 +285,9 @@ describe('a child that cannot be dealt with', () => {
     const shown = await sandbox.show('parent');
     expect(shown.run.outcome).toBeNull();
     expect(shown.doubt).toContain('elsewhere');
+    expect((await sandbox.reeve(['why', 'parent'])).stdout).toContain(
+      'It could not end: its child elsewhere',
+    );
     const refused = await sandbox.reeve(['run', '-d', '-s', 'parent', '--', 'true']);
     expect(refused.code).toBe(7);
     await sandbox.json(['kill', 'elsewhere', '--assume-gone']);

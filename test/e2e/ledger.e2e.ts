@@ -41,7 +41,8 @@ describe.each(HARNESSES)('%s', (_, name) => {
     });
     held.open();
     await stage.over('whole');
-    expect(await ledger.round()).toMatchObject({ sessions: 1, problems: [] });
+    // Whoever looked that it is over has read it to its end, or this does.
+    expect((await ledger.round()).problems).toEqual([]);
     expect(await spent('run')).toEqual([{ ...handedOut(stage), late: 0 }]);
     expect(answered(stage)).toBe(3);
 

@@ -45,6 +45,8 @@ import { listenToSpools } from './spools.ts';
 const SWEEP_EVERY_MS = 5_000;
 /** As soon as anybody could know of it from the ledger, and not much sooner. */
 const BUDGETS_EVERY_MS = 7_000;
+/** Whoever looks at reviews settles them first; this is for those who only wait to be told. */
+const REVIEWS_EVERY_MS = 10_000;
 const RECOUNT_EVERY_MS = 60_000;
 /** What is spent is known so soon; when nothing was written, that takes a look at the status of some files. */
 const LEDGER_EVERY_MS = 5_000;
@@ -220,7 +222,7 @@ function startParts(
     },
     {
       name: 'reviews',
-      everyMs: SWEEP_EVERY_MS,
+      everyMs: REVIEWS_EVERY_MS,
       round: async () => `${await settleReviews({ ...context, actor: 'daemon' })} settled`,
     },
     {

@@ -47,6 +47,8 @@ const TABLES_OF_SESSION = [
   'native_sessions',
 ] as const;
 
+const LIVE = `where r.state <> 'ended' order by r.claimed_at, r.id`;
+
 /** A session can be removed between finding that it exists and locking it, but not so often in a row. */
 const LOCK_ATTEMPTS = 10;
 
@@ -82,7 +84,8 @@ export function createStore(driver: SqlDriver): Store {
       const { places, values } = slotsFor(ids);
       return sessions(driver, `where s.id in (${places})`, values);
     },
-    live: () => sessions(driver, `where r.state <> 'ended' order by r.claimed_at, r.id`),
+    live: () => sessions(driver, LIVE),
+    liveHarnesses: () => sessions(driver, LIVE.replace('order', `and s.harness <> 'command' order`)),
     overview: (limit) => overview(driver, limit),
     runsOf: (sessionId) =>
       driver.read(async (sql) =>

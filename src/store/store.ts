@@ -316,6 +316,8 @@ export interface Store {
   /** Those of these ids that there are. */
   sessionsOf(ids: readonly string[]): Promise<readonly SessionWithRun[]>;
   live(): Promise<readonly SessionWithRun[]>;
+  /** Those of them that are a known harness's, and so have transcripts. */
+  liveHarnesses(): Promise<readonly SessionWithRun[]>;
   /** At one instant: all live sessions, and so many of those that ended, the latest first. */
   overview(endedLimit: number): Promise<Overview>;
   runsOf(sessionId: string): Promise<readonly Run[]>;

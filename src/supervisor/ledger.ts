@@ -88,11 +88,11 @@ export function ledgerFor(
   };
   return {
     async round() {
-      const live = (await context.store.live()).filter(isHere);
+      // Plain commands have no conversations.
+      const live = (await context.store.liveHarnesses()).filter(isHere);
       const unsettled = await context.store.unsettledRuns(Date.now() - LATELY_MS, MAX_ENDED_A_ROUND);
       const ended = unsettled.filter(isHere);
-      // Plain commands have no conversations.
-      const changed = live.filter((each) => each.session.harness !== 'command' && isChanged(memory, each));
+      const changed = live.filter((each) => isChanged(memory, each));
       let bytes = 0;
       for (const each of changed) bytes += (await read(each)).bytes;
       for (const each of ended) {

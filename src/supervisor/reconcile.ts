@@ -106,7 +106,9 @@ async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecis
 function seenAlive(context: Context, run: Run): Reconciled {
   if (run.state === 'ended') return ended(run);
   const harness = run.harness === null ? null : probe(context.table, run.harness);
-  return { run, liveness: 'alive', because: explainStuck(probeRun(context, run), harness) };
+  // A keeper is only stuck when its harness is gone; of all others it was just seen to be alive.
+  const because = harness?.is === 'dead' ? explainStuck(probeRun(context, run), harness) : null;
+  return { run, liveness: 'alive', because };
 }
 
 const MASS_DEATH =

@@ -4,6 +4,7 @@ import { totalOf } from '../lifecycle/usage.ts';
 import type { ReviewRecord } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { reviewerName } from './reviewer-name.ts';
+import { isoTime } from './view.ts';
 
 /** With what their reviewers have spent. */
 export async function viewReviews(
@@ -40,8 +41,4 @@ function viewReview({ review, worker, isCurrent }: ReviewRecord, tokens: number 
     supersededBy,
     isCurrent,
   };
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

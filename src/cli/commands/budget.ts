@@ -1,10 +1,9 @@
 /** `budget` and `budget set`: what may be spent, and what is spent of it. */
+import { withReeve } from '../with-reeve.ts';
 import { ReeveError } from '../../api/errors.ts';
 import type { BudgetDetail, SessionBudgets } from '../../api/http-views.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
 import { NO_BUDGET } from '../../lifecycle/session-budget.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
-import type { Reeve } from '../../supervisor/reeve.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, red, yellow } from '../render/style.ts';
@@ -60,13 +59,4 @@ function lines(of: BudgetDetail, { id, ownTokens }: SessionBudgets): string[] {
   return unpriced.length === 0
     ? [line]
     : [line, dim(`           cost not known for model ${unpriced.join(', ')}`)];
-}
-
-async function withReeve(work: (reeve: Reeve) => Promise<number>): Promise<number> {
-  const reeve = await openReeve();
-  try {
-    return await work(reeve);
-  } finally {
-    await reeve.close();
-  }
 }

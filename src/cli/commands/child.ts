@@ -1,13 +1,12 @@
 /** `child ls`: what runs started. Starting one is in run.ts, with the other starts. */
-import { openReeve } from '../../supervisor/reeve.ts';
+import { withReeve } from '../with-reeve.ts';
 import { outputWidth, print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderChildren } from '../render/children.ts';
 import { dim } from '../render/style.ts';
 
 export async function childLs(reference: string | undefined, options: OutputOptions): Promise<number> {
-  const reeve = await openReeve();
-  try {
+  return withReeve(async (reeve) => {
     const children = await reeve.children(reference);
     const text =
       children.length === 0
@@ -15,7 +14,5 @@ export async function childLs(reference: string | undefined, options: OutputOpti
         : renderChildren(children, Date.now(), outputWidth());
     print(options, { children }, text);
     return 0;
-  } finally {
-    await reeve.close();
-  }
+  });
 }

@@ -1,4 +1,5 @@
 /** The commands that only look: `ls`, `show`, `why`, `logs`, `attach`, `paths`, `doctor`. */
+import { withReeve } from '../with-reeve.ts';
 import { bold, dim, green, red, yellow } from '../render/style.ts';
 import { ReeveError } from '../../api/errors.ts';
 import type { RunView } from '../../api/session-view.ts';
@@ -8,7 +9,6 @@ import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
 import { homeFrom } from '../../supervisor/home.ts';
 import type { Range, SessionDetail } from '../../supervisor/list.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
 import { viewStory } from '../../supervisor/view.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import { followLog } from '../follow.ts';
@@ -199,13 +199,4 @@ export async function doctor(options: OutputOptions): Promise<number> {
   const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${says}`);
   print(options, checks, lines.join('\n'));
   return checks.some(({ is }) => is === 'bad') ? 1 : 0;
-}
-
-async function withReeve(work: (reeve: Reeve) => Promise<number>): Promise<number> {
-  const reeve = await openReeve();
-  try {
-    return await work(reeve);
-  } finally {
-    await reeve.close();
-  }
 }

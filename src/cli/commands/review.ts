@@ -1,10 +1,10 @@
 /** `review trigger|ls|show|submit|cancel|watch`. */
+import { withReeve } from '../with-reeve.ts';
 import { createReadStream } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
 import type { ReviewDetailView, TriggeredView, TriggerView } from '../../api/http-views.ts';
 import type { Verdict } from '../../lifecycle/review.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
-import type { HarnessName, Reeve } from '../../supervisor/reeve.ts';
+import type { HarnessName } from '../../supervisor/reeve.ts';
 import { MAX_REVIEW_BYTES } from '../../supervisor/review-limits.ts';
 import { outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
@@ -235,13 +235,4 @@ function branchOf(text: string): { branch: string; pr: string } {
 
 function usage(message: string, hint?: string): ReeveError {
   return new ReeveError('usage', `${message}.`, { hint: hint ?? 'See: reeve help review' });
-}
-
-async function withReeve(work: (reeve: Reeve) => Promise<number>): Promise<number> {
-  const reeve = await openReeve();
-  try {
-    return await work(reeve);
-  } finally {
-    await reeve.close();
-  }
 }

@@ -3,6 +3,7 @@
  * is reused within its own second cannot be told apart; macOS hands out pids in order, which makes that improbable.
  */
 import { execFileSync } from 'node:child_process';
+import { hostOf } from '../lifecycle/installation.ts';
 import type {
   HostIdentity,
   ProcessDetails,
@@ -22,9 +23,9 @@ const FACT_COLUMNS = 'pid=,ppid=,pgid=,stat=,lstart=,comm=';
 const ASK_TIMEOUT_MS = 5_000;
 const ASK_MAX_BYTES = 64 * 1024 * 1024;
 
-export function createDarwinProcessTable(ask: Ask = askSystem): ProcessTable {
+export function createDarwinProcessTable(ask: Ask = askSystem, installation = ''): ProcessTable {
   return {
-    host: hostIdentity(ask),
+    host: hostIdentity(ask, installation),
     read: (pid) => readProcess(ask, pid),
     all: () => readAll(ask),
     startedWith: (assignment) => findMarked(ask, assignment),
@@ -163,13 +164,13 @@ function saysNoSuchProcess(error: unknown): boolean {
 }
 
 /** Not kern.uuid: that names the build of the kernel, which is the same on every Mac with the same macOS. */
-function hostIdentity(ask: Ask): HostIdentity {
+function hostIdentity(ask: Ask, installation: string): HostIdentity {
   const hardware = ask('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']);
   const host = /"IOPlatformUUID" = "([^"]+)"/.exec(hardware)?.[1];
   const boot = ask('sysctl', ['-n', 'kern.bootsessionuuid']).trim();
   // An empty answer would be equal to another machine's empty answer.
   if (host === undefined || boot === '') throw new Error('This Mac does not tell its hardware or boot UUID.');
-  return { host, boot, pidNamespace: 'darwin' };
+  return { host: hostOf(host, installation), boot, pidNamespace: 'darwin' };
 }
 
 export function askSystem(program: string, args: readonly string[]): string {

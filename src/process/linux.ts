@@ -2,6 +2,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { ReeveError } from '../api/errors.ts';
+import { hostOf } from '../lifecycle/installation.ts';
 import type {
   HostIdentity,
   ProcessDetails,
@@ -10,9 +11,9 @@ import type {
   ProcessTable,
 } from './process-table.ts';
 
-export function createLinuxProcessTable(root = '/proc'): ProcessTable {
+export function createLinuxProcessTable(root = '/proc', installation = ''): ProcessTable {
   return {
-    host: hostIdentity(root),
+    host: hostIdentity(root, installation),
     read: (pid) => readProcess(root, pid),
     all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
     details: (pid) => detailsOf(root, pid),
@@ -155,7 +156,7 @@ function hasInEnvironment(root: string, pid: number, assignment: string): boolea
   }
 }
 
-function hostIdentity(root: string): HostIdentity {
+function hostIdentity(root: string, installation: string): HostIdentity {
   const [self] = linkIfThere(`${root}/self`);
   if (self !== undefined && self !== String(process.pid)) {
     throw new ReeveError(
@@ -167,7 +168,7 @@ function hostIdentity(root: string): HostIdentity {
     );
   }
   return {
-    host: machineId() ?? hostname(),
+    host: hostOf(hostname(), installation),
     boot: readFileSync(`${root}/sys/kernel/random/boot_id`, 'latin1').trim(),
     // Start times are counted from the boot as the time namespace has it, so that is part of what a pid means.
     pidNamespace: [readlinkSync(`${root}/self/ns/pid`), ...linkIfThere(`${root}/self/ns/time`)].join(' '),
@@ -179,16 +180,6 @@ function linkIfThere(path: string): string[] {
     return [readlinkSync(path)];
   } catch {
     return [];
-  }
-}
-
-/** Together with the host name, since images and containers are copied with their machine id. */
-function machineId(): string | null {
-  try {
-    const id = readFileSync('/etc/machine-id', 'latin1').trim();
-    return id.length > 0 ? `${hostname()}/${id.slice(0, 12)}` : null;
-  } catch {
-    return null;
   }
 }
 

@@ -1,11 +1,13 @@
 /** Is the process on record alive? Alive and dead are proven; everything else is unknown. */
+import { isSameInstallation } from '../lifecycle/installation.ts';
 import type { Liveness, ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { ProcessTable } from './process-table.ts';
 
 export function probe(table: ProcessTable, identity: ProcessIdentity): Liveness {
   const here = table.host;
   if (identity.boot !== here.boot) {
-    if (identity.host !== here.host)
+    // Only what this very installation recorded can be said to have been before a restart of this machine.
+    if (!isSameInstallation(identity.host, here.host))
       return unknown(`it is on host ${identity.host}, and this is ${here.host}`);
     return { is: 'dead', proof: 'rebooted', because: 'the machine has been restarted since' };
   }

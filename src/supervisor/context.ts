@@ -8,6 +8,7 @@ import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { homeAt, homeFrom, prepareHome } from './home.ts';
 import type { Home } from './home.ts';
+import { installationOf } from './installation.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,7 +39,7 @@ export function openMachine(options: OpenOptions = {}): Machine {
   const environment = options.environment ?? process.env;
   const home = options.home === undefined ? homeFrom(environment) : homeAt(options.home);
   prepareHome(home);
-  return { home, table: openProcessTable(), environment };
+  return { home, table: openProcessTable(installationOf(home)), environment };
 }
 
 export async function openContext(options: OpenOptions = {}): Promise<Context> {
@@ -48,13 +49,15 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
   return { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
 }
 
-function openProcessTable(): ProcessTable {
-  return process.platform === 'darwin' ? createDarwinProcessTable() : createLinuxProcessTable();
+function openProcessTable(installation: string): ProcessTable {
+  return process.platform === 'darwin'
+    ? createDarwinProcessTable(undefined, installation)
+    : createLinuxProcessTable(undefined, installation);
 }
 
 /** For those who watch from outside, as the demo does: there, and not only waiting to be collected. */
 export function isExecuting(pid: number): boolean {
-  const reading = openProcessTable().read(pid);
+  const reading = openProcessTable('').read(pid);
   return reading.is === 'there' && !reading.fact.isZombie;
 }
 

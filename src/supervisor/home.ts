@@ -7,6 +7,8 @@ import { ReeveError } from '../api/errors.ts';
 export interface Home {
   readonly path: string;
   readonly database: string;
+  /** Its identity: see installation.ts. */
+  readonly installation: string;
   readonly runs: string;
 }
 
@@ -14,7 +16,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export function homeAt(path: string): Home {
   const absolute = isAbsolute(path) ? path : fromHere(path);
-  return { path: absolute, database: join(absolute, 'reeve.db'), runs: join(absolute, 'runs') };
+  return {
+    path: absolute,
+    database: join(absolute, 'reeve.db'),
+    installation: join(absolute, 'installation.json'),
+    runs: join(absolute, 'runs'),
+  };
 }
 
 function fromHere(path: string): string {
@@ -64,7 +71,7 @@ export function prepareHome(home: Home): void {
 }
 
 function isOurs(home: Home): boolean {
-  return existsSync(home.database) || readdirSync(home.path).length === 0;
+  return [home.database, home.installation].some(existsSync) || readdirSync(home.path).length === 0;
 }
 
 /** Not Node's own recursive mkdir: that one never returns where a file system denies with ENOENT, as /proc does. */

@@ -1,0 +1,34 @@
+/** What distinguishes this machine from a copy of its disk: addresses of network cards and the board's number. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+const PERMANENT = '0';
+const NONE = '00:00:00:00:00:00';
+
+/** Empty where nothing can be read, as on macOS and in most containers. */
+export function machineMarks(root = '/sys/class'): readonly string[] {
+  const board = textIn(`${root}/dmi/id/product_uuid`);
+  const cards = namesIn(`${root}/net`).flatMap((name) => {
+    // Others are made up anew: with each network, or by each start of a container.
+    const isPermanent = textIn(`${root}/net/${name}/addr_assign_type`) === PERMANENT;
+    const address = textIn(`${root}/net/${name}/address`);
+    return isPermanent && address !== '' && address !== NONE ? [`card ${address}`] : [];
+  });
+  return [...(board === '' ? [] : [`board ${board}`]), ...new Set(cards)].toSorted();
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** What cannot be read says nothing, and nothing is concluded from its absence. */
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'latin1').trim();
+  } catch {
+    return '';
+  }
+}

@@ -64,6 +64,9 @@ export const runSchema = z
     endedAt: nullable(time()),
     exitCode: nullable(z.int()),
     signal: nullable(z.string()),
+    proof: nullable(z.enum(['kernel', 'not_seen', 'lease', 'word'])).openapi({
+      description: 'How its end is known. Only `kernel` is proven; `not_seen`: no process of it was found.',
+    }),
     reason: nullable(z.string()),
     liveness: z.enum(['alive', 'dead', 'unknown']),
     containment: nullable(z.string()),

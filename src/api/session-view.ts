@@ -1,5 +1,6 @@
 /** The shape of a session on every way out: `--json`, and later HTTP and MCP. Times are ISO 8601. */
 import type { OnParentEnd } from '../lifecycle/child.ts';
+import type { Proof } from '../lifecycle/proof.ts';
 import type { Outcome, RunMode } from '../lifecycle/run.ts';
 import type { Status } from '../lifecycle/status.ts';
 
@@ -19,6 +20,8 @@ export interface RunView {
   readonly endedAt: string | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
+  /** How its end is known: `kernel` is proven. Null until it has ended, and for ends of before this was kept. */
+  readonly proof: Proof | null;
   readonly reason: string | null;
   readonly liveness: 'alive' | 'dead' | 'unknown';
   readonly containment: string | null;

@@ -21,6 +21,7 @@
 import type { Parentage } from './child.ts';
 import type { Activity, Native } from './harness-fact.ts';
 import type { ProcessIdentity } from './process-identity.ts';
+import type { Proof } from './proof.ts';
 
 /** Outcomes a person, a successor or an automatic part can ask for. */
 export type IntendedOutcome = 'stopped' | 'superseded' | 'cancelled' | 'reaped' | 'over_budget';
@@ -50,6 +51,8 @@ export interface Ending {
   readonly reason: string;
   readonly actor: string;
   readonly evidence: readonly string[];
+  /** Missing only in what was recorded before it was kept. */
+  readonly proof?: Proof;
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly endedAtMs: number;

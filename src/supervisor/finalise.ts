@@ -6,6 +6,8 @@
 import { awakeAtEnd, clockOf } from '../lifecycle/awake.ts';
 import { decideOutcome } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
+import { PROOF_WORDS } from '../lifecycle/proof.ts';
+import type { Proof } from '../lifecycle/proof.ts';
 import type { EndedRun, LiveRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
@@ -35,6 +37,8 @@ export interface FinaliseOrder {
   /** What was seen, as sentences without a full stop. */
   readonly evidence: readonly string[];
   readonly graceMs: number;
+  /** The kernel has said already that nothing is left: before its keeper was ended, or by a restart of the machine. */
+  readonly known?: 'kernel' | undefined;
 }
 
 export async function finaliseRun(
@@ -98,13 +102,15 @@ async function writeEnding(
   const isIntended = decision.outcome === latest.intent?.outcome;
   const endedAtMs = 'atMs' in order.exit ? order.exit.atMs : Date.now();
   const { host } = context.table;
+  const proof = proofOf(order, report);
   const awakeMs = awakeAtEnd(latest, { clock: clockOf(host), nowMs: context.table.awakeMs() }, endedAtMs);
   const result = await context.store.step(run.id, {
     kind: 'end',
     ending: {
       ...decision,
       actor: isIntended && latest.intent !== null ? latest.intent.actor : order.actor,
-      evidence: [...order.evidence, ...sweepEvidence(report), END_EVIDENCE[report.end]],
+      evidence: [...order.evidence, ...sweepEvidence(report), PROOF_WORDS[proof]],
+      proof,
       endedAtMs,
     },
     ...(awakeMs === undefined ? {} : { awakeMs }),
@@ -115,11 +121,11 @@ async function writeEnding(
   return ended;
 }
 
-const END_EVIDENCE: Readonly<Record<EndReport['end'], string>> = {
-  proven: 'its process tree was proven gone',
-  unseen: 'nothing of its process tree was found in several looks',
-  survived: 'something of its process tree is alive',
-};
+/** Whoever is found although the kernel had said that nobody is left shows that it was not the last word. */
+function proofOf({ known }: FinaliseOrder, { end, found }: EndReport): Proof {
+  if (end === 'proven') return 'kernel';
+  return found.length === 0 ? (known ?? 'not_seen') : 'not_seen';
+}
 
 function sweepEvidence(report: EndReport): string[] {
   if (report.found.length === 0) return [];

@@ -94,6 +94,7 @@ async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecis
         exit: decision.exit,
         actor: 'reconcile',
         evidence: [decision.because],
+        known: decision.proof === 'rebooted' ? 'kernel' : undefined,
         graceMs: SWEEP_GRACE_MS,
       });
       if (result.is === 'ended') return ended(result.run);

@@ -92,6 +92,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
           (killed.length === 0 ? '' : `; after the grace killed: ${describeMembers(killed)}`),
     ],
     graceMs: 0,
+    known: late.end === 'proven' ? 'kernel' : undefined,
   });
   await checkpoint('retire.ended');
   return result.is === 'children' ? { is: 'unproven', because: result.because } : result;

@@ -1,5 +1,6 @@
 /** A person ends a session's run. The outcome is `stopped`, and it stays stopped. */
 import { ReeveError } from '../api/errors.ts';
+import { PROOF_WORDS } from '../lifecycle/proof.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
@@ -85,7 +86,8 @@ function assumedEnding(context: Context, because: string | null) {
     outcome: 'lost',
     reason: `${context.actor} declared it gone; it could not be proven`,
     actor: context.actor,
-    evidence: because === null ? [] : [because],
+    evidence: [...(because === null ? [] : [because]), PROOF_WORDS.word],
+    proof: 'word',
     exitCode: null,
     signal: null,
     endedAtMs: Date.now(),

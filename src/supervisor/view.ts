@@ -62,6 +62,7 @@ export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
     endedAt: run.ending === null ? null : isoTime(run.ending.endedAtMs),
     exitCode: run.ending?.exitCode ?? null,
     signal: run.ending?.signal ?? null,
+    proof: run.ending?.proof ?? null,
     reason: run.ending?.reason ?? run.intent?.reason ?? null,
     liveness,
     containment: run.containment?.by ?? null,

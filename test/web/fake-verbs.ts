@@ -69,6 +69,7 @@ function resume(daemon: Doer, session: FakeSession): void {
     reason: null,
     exitCode: null,
     signal: null,
+    proof: null,
     startedAt: new Date().toISOString(),
     endedAt: null,
     liveness: 'alive' as const,

@@ -226,6 +226,7 @@ function runOf(
     endedAt: endMs === null ? null : iso(endMs),
     exitCode: null,
     signal: null,
+    proof: outcome === null ? null : 'kernel',
     reason: reason ?? (outcome === null ? null : (REASONS[outcome] ?? null)),
     liveness: outcome !== null ? 'dead' : plan.status === 'unknown' ? 'unknown' : 'alive',
     containment: 'cgroup',

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { SessionDetailView } from '../../../src/api/http-views.ts';
+import { PROOF_WORDS } from '../../../src/lifecycle/proof.ts';
 import { bytes, commandLine, hostName } from '../words/short.ts';
 import { isLive } from '../words/status.ts';
 import { clock } from '../words/time.ts';
@@ -80,5 +81,6 @@ function processOf({ run }: SessionDetailView): string {
 function endOf({ run }: SessionDetailView): string | null {
   if (run.endedAt === null) return null;
   const exit = run.signal === null ? (run.exitCode === null ? null : `exit ${run.exitCode}`) : run.signal;
-  return `${clock(Date.parse(run.endedAt))}${exit === null ? '' : `, ${exit}`}`;
+  const known = run.proof === null ? '' : `; ${PROOF_WORDS[run.proof]}`;
+  return `${clock(Date.parse(run.endedAt))}${exit === null ? '' : `, ${exit}`}${known}`;
 }

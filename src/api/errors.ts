@@ -20,6 +20,7 @@ export const ERRORS = {
   unproven: { httpStatus: 503, exitCode: 7 },
   survivors: { httpStatus: 503, exitCode: 7 },
   store_unavailable: { httpStatus: 503, exitCode: 7 },
+  store_behind: { httpStatus: 503, exitCode: 7 },
   process_table: { httpStatus: 503, exitCode: 7 },
   undelivered: { httpStatus: 503, exitCode: 7 },
   tmux_unknown: { httpStatus: 503, exitCode: 7 },

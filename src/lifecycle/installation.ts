@@ -52,6 +52,6 @@ export function isSameInstallation(one: string, other: string): boolean {
   return installationIn(one) === installationIn(other);
 }
 
-function installationIn(host: string): string {
+export function installationIn(host: string): string {
   return host.slice(host.lastIndexOf('/') + 1);
 }

@@ -50,7 +50,15 @@ function fromAnywhere(name: string, value: string): string {
 }
 
 /** Where the store and the configuration are is asked for by what a keeper starts, and becomes. */
-const KEPT = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'REEVE_CONFIG', 'REEVE_STORE', 'REEVE_CHECKPOINT'] as const;
+const KEPT = [
+  'PATH',
+  'HOME',
+  'XDG_CONFIG_HOME',
+  'XDG_STATE_HOME',
+  'REEVE_CONFIG',
+  'REEVE_STORE',
+  'REEVE_CHECKPOINT',
+] as const;
 
 /** The keeper needs almost nothing, and holds none of the caller's secrets for as long as the run lasts. */
 export function keeperEnvironment(

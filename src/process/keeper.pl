@@ -3,6 +3,8 @@
 # calls that containment needs without anything to compile. No modules: they would triple its memory.
 #
 #   blocked    reads descriptor 3 until end of file. Without a final "go" the launcher has died: nothing is started.
+#   owning     takes the kernel's locks on the files that stand for the session and its conversation, outside of the state
+#              directory, and holds them for as long as it, or the finaliser it becomes, lives. Held by another: nothing is started.
 #   forked     the child puts its own identity on disk, then executes the harness. It dies with the keeper.
 #   waiting    collects every child; as subreaper it inherits the orphans of the whole tree.
 #              Where the run has a budget, it now and then starts a watcher, one at a time, which holds the run to it.
@@ -17,8 +19,8 @@
 # Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
 # (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
 # command of the finaliser, whose first word is the program that runs both.
-# Message on descriptor 3, fields separated by NUL: directory, number of environment entries, those, number of words of
-# the command, those, "go".
+# Message on descriptor 3, fields separated by NUL: directory, number of files to hold, those, what to announce in them,
+# number of environment entries, those, number of words of the command, those, "go".
 use strict;
 
 # Standard error is the harness's: not a word of the keeper may get into it.
@@ -41,6 +43,7 @@ my $WATCH_SECONDS = 0.2; # How soon what an adopted harness leaves behind is end
 my $LOOK_LIMIT_SECONDS = 120; # A watcher that ends the run waits for its grace and its proofs; this is beyond both.
 my $LOOK_AGAIN_SECONDS = 30; # After one that could not say when: killed, or the store was away.
 my $EINTR = 4;
+my $HOLD_LIMIT_SECONDS = 8; # For an owner that is over on record to be gone; the launcher waits ten for a report.
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
 
 # What ends a terminal or a session must not end the one process that can say how the harness ended.
@@ -59,7 +62,9 @@ unless ($is_pane) {
 
 my $message = $is_pane ? read_pipe("$run_dir/order") : read_all(3);
 my @fields = split /\0/, $message, -1;
-my ($directory, $environment_size) = splice @fields, 0, 2;
+my ($directory, $hold_size) = splice @fields, 0, 2;
+my @to_hold = splice @fields, 0, $hold_size // 0;
+my ($announcement, $environment_size) = splice @fields, 0, 2;
 my %environment = map { split /=/, $_, 2 } splice @fields, 0, $environment_size // 0;
 my ($command_size, @command) = @fields;
 my $last = pop @command;
@@ -71,11 +76,15 @@ unless (defined $last && $last eq 'go' && $command_size =~ /^[1-9]\d*$/ && @comm
 }
 my @open_until_exec;
 my $is_born_inside = 0;
+my %held; # Path to handle.
 
 checkpoint('keeper.released');
 my $oom_before = oom_kills();
-my ($harness, $problem) =
-    $group eq 'adopted' ? adopt(@command) : is_hung_up() ? (undef, 'its terminal was closed before it started') : start_harness();
+my ($harness, $problem) = (undef, hold($announcement, time + $HOLD_LIMIT_SECONDS, @to_hold));
+checkpoint('keeper.holding');
+($harness, $problem) =
+    $group eq 'adopted' ? adopt(@command) : is_hung_up() ? (undef, 'its terminal was closed before it started') : start_harness()
+    unless defined $problem;
 if (defined $problem) {
     my $record = record('"notStarted":"' . escaped($problem) . '"');
     announce("failed $problem\n");
@@ -87,6 +96,13 @@ my ($watcher, $is_poked) = (0, 0);
 $SIG{ALRM} = sub { if ($watcher) { kill 'KILL', $watcher; } else { look(); } };
 # Somebody has changed a budget. The one who looks already may have read the old one.
 $SIG{USR1} = sub { if ($watcher) { $is_poked = 1; } elsif (!$hung_up) { look(); } };
+# The harness has named its conversation: the run is to own that too.
+$SIG{USR2} = sub {
+    local ($!, $?);
+    my ($own) = values %held or return;
+    seek $own, 0, 0;
+    hold(do { local $/; <$own> }, time, split /\n/, slurp("$run_dir/hold"));
+};
 if ($is_pane) {
     # Its terminal is gone for good. The kernel tells only the leader of the terminal's session, which is this process.
     $SIG{HUP} = sub {
@@ -201,12 +217,44 @@ sub looked {
 
 # What the watcher was about to do is done by the finaliser: its intent is on record, or it did not come to have one.
 sub stop_looking {
-    $SIG{$_} = 'IGNORE' for qw(ALRM USR1);
+    $SIG{$_} = 'IGNORE' for qw(ALRM USR1 USR2);
     alarm 0;
     return unless $watcher;
     kill 'KILL', $watcher;
     waitpid $watcher, 0;
     $watcher = 0;
+}
+
+# Undefined when all are held; otherwise why not. Whoever removes such a file holds it: so a lock counts only on the file
+# that is still there by that name.
+sub hold {
+    my ($text, $deadline, @paths) = @_;
+    my ($LOCK_EX_NB, $O_RDWR) = (2 | 4, 2);
+    my ($O_CREAT, $EWOULDBLOCK) = $^O eq 'darwin' ? (512, 35) : (64, 11);
+    for my $path (grep { !$held{$_} } @paths) {
+        until ($held{$path}) {
+            sysopen my $file, $path, $O_RDWR | $O_CREAT, 0600 or return "cannot open $path: $!";
+            if (flock $file, $LOCK_EX_NB) {
+                next unless join(' ', (stat $file)[0, 1]) eq join(' ', (stat $path)[0, 1]);
+                truncate $file, 0;
+                syswrite $file, $text;
+                $held{$path} = $file;
+            } elsif ($! != $EWOULDBLOCK) {
+                return "cannot lock $path: $!";
+            } else {
+                return 'it is held by ' . (first_line($file) || 'another process') if time >= $deadline;
+                select undef, undef, undef, 0.01;
+            }
+        }
+    }
+    return undef;
+}
+
+sub first_line {
+    my ($file) = @_;
+    my $line = <$file> // '';
+    $line =~ s/\s+$//;
+    return $line;
 }
 
 # The process is what it was when it was found, or nothing is watched.
@@ -389,6 +437,10 @@ sub write_file {
 
 sub finalise {
     my ($record) = @_; # Handed on as well, for a harness may have removed the directory it was written to.
+    # What is held stays held, and the finaliser lets go of it when the outcome is on record.
+    my $F_SETFD = 2;
+    fcntl $_, $F_SETFD, 0 for values %held;
+    $ENV{REEVE_HELD} = join "\n", map { fileno($held{$_}) . " $_" } keys %held;
     exec { $finaliser[0] } @finaliser, $record;
     exit 1; # The record is on disk: the next reader finalises from it.
 }

@@ -35,6 +35,9 @@ export interface KeeperOrder {
 type HarnessOutput = 'inherit' | 'stderr' | { readonly log: string };
 
 export interface HarnessOrder {
+  /** The files that the keeper holds locked for as long as the run lasts, and what it writes into them. */
+  readonly hold: readonly string[];
+  readonly announcement: string;
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -81,6 +84,12 @@ export function keeperCommand(order: KeeperOrder): readonly [program: string, ..
 function secondsOf(ms: number | null): number {
   return ms === null ? 0 : Math.max(1, Math.ceil(ms / 1000));
 }
+
+/** Tells a keeper to hold what the file `hold` in its run's directory names besides; one that does not know how does nothing. */
+export const HOLD_MORE = 'SIGUSR2' satisfies NodeJS.Signals;
+
+/** How the reason of a keeper begins that started nothing because another one holds what it was to hold. */
+export const HELD_BY_ANOTHER = 'it is held by ';
 
 /** Tells a keeper to have its run looked at now; one that does not know how does nothing. */
 export const LOOK_NOW = 'SIGUSR1' satisfies NodeJS.Signals;
@@ -145,9 +154,17 @@ function keeperOf(child: ChildProcess): Keeper {
 
 export function encodeOrder(harness: HarnessOrder): string {
   const environment = Object.entries(harness.environment).map(([name, value]) => `${name}=${value}`);
-  return [harness.cwd, environment.length, ...environment, harness.argv.length, ...harness.argv, 'go'].join(
-    '\0',
-  );
+  return [
+    harness.cwd,
+    harness.hold.length,
+    ...harness.hold,
+    harness.announcement,
+    environment.length,
+    ...environment,
+    harness.argv.length,
+    ...harness.argv,
+    'go',
+  ].join('\0');
 }
 
 async function readReport(reports: Duplex): Promise<KeeperReport> {

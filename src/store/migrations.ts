@@ -7,6 +7,8 @@ interface Dialect {
   readonly bigInteger: string;
   /** Behind a table whose key is text: the rows are kept in the key's own tree, one page less to write each time. */
   readonly keyedByText: string;
+  /** An expression for a text that no other store has. */
+  readonly freshId: string;
   /** Statements that only this engine needs. */
   readonly extra: readonly string[];
 }
@@ -16,12 +18,14 @@ const DIALECTS = {
     eventNumber: 'integer primary key autoincrement',
     bigInteger: 'integer',
     keyedByText: ' without rowid',
+    freshId: 'lower(hex(randomblob(12)))',
     extra: [],
   },
   postgres: {
     eventNumber: 'bigint generated always as identity primary key',
     bigInteger: 'bigint',
     keyedByText: '',
+    freshId: 'md5(random()::text || clock_timestamp()::text)',
     // Only here can the answer to a commit be lost, and its op be asked for.
     extra: ['create index events_of_op on events (op)'],
   },
@@ -238,6 +242,23 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
       token text not null,
       holder text not null,
       taken_at ${bigInteger} not null
+    )${keyedByText}`,
+  ],
+  ({ bigInteger, keyedByText, freshId }) => [
+    // Which store this is, for hosts that have seen it before. One row.
+    `create table store_identity (
+      id text not null,
+      system text not null,
+      incarnation integer not null,
+      epoch_floor integer not null
+    )`,
+    `insert into store_identity values (${freshId}, '', 1, 0)`,
+    // The installations that have runs in it, and the last incarnation in which each said which of them live.
+    `create table hosts (
+      id text primary key,
+      name text not null,
+      announced integer not null,
+      seen_at ${bigInteger} not null
     )${keyedByText}`,
   ],
 ];

@@ -132,6 +132,7 @@ function sqlOf(client: pg.PoolClient): Sql {
       const { rows } = await query('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now');
       return Number(rows[0]?.['now']);
     },
+    system: () => systemOf(query),
     forUpdate: ' for update',
     lockEventOrder: async () => {
       // Together with the word to those who listen, which they get when this is committed.
@@ -139,6 +140,26 @@ function sqlOf(client: pg.PoolClient): Sql {
     },
   };
 }
+
+/**
+ * The cluster and its timeline, which changes when a standby is promoted or a backup restored. A standby has none of its
+ * own yet; a server that does not tell this user is not judged by it.
+ */
+async function systemOf(query: (text: string) => Promise<{ rows: readonly Row[] }>): Promise<string> {
+  try {
+    const { rows } = await query(
+      `select case when pg_is_in_recovery() then '' else
+         (select system_identifier::text from pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+       end as system`,
+    );
+    return String(rows[0]?.['system'] ?? '');
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === NO_RIGHT) return '';
+    throw error;
+  }
+}
+
+const NO_RIGHT = '42501';
 
 /** A connection of its own, for it must stay. Lost, it is made anew; meanwhile something may have been written. */
 async function listen(url: string, listener: () => void): Promise<() => void> {

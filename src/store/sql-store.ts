@@ -8,7 +8,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { refuseWrite } from '../lifecycle/fence.ts';
 import { changeBudget } from '../lifecycle/session-budget.ts';
 import { takeStep } from '../lifecycle/run.ts';
-import type { ClaimedRun, Run, Step, StepResult } from '../lifecycle/run.ts';
+import type { ClaimedRun, Run, RunningRun, Step, StepResult } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import {
   changedColumns,
@@ -25,8 +25,9 @@ import { mountReviews } from './mount-reviews.ts';
 import { bindNative, observe } from './observe.ts';
 import { runWrites } from './run-writes.ts';
 import { inTransaction, isUnstorable, slotsFor } from './sql.ts';
+import { refuseUnannounced, stateMethods } from './state-methods.ts';
 import { usageMethods } from './usage-methods.ts';
-import type { Sql, SqlDriver } from './sql.ts';
+import type { Row, Sql, SqlDriver } from './sql.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun, Store, StoredEvent, Overview } from './store.ts';
 
 /** More candidates than this help nobody to choose. */
@@ -55,13 +56,19 @@ const LOCK_ATTEMPTS = 10;
 type NewEvent = Omit<StoredEvent, 'seq' | 'atMs'>;
 
 /** What the parts of the store that have files of their own need of this one. */
-const PARTS = { run: readRun, session: sessionOf, isTokenOf, addEvent: insertEvent };
+const PARTS = { run: readRun, session: sessionOf, isTokenOf, addEvent: insertEvent, insertRun };
 
 export function createStore(driver: SqlDriver): Store {
   return {
     engine: driver.engine,
     place: driver.place,
-    claim: (request) => inTransaction(driver, (sql, op) => claim(sql, op, request)),
+    claim: (request) =>
+      inTransaction(driver, async (sql, op) => {
+        // A file has one host, which has spoken up when it opened it.
+        if (driver.engine === 'postgres') await refuseUnannounced(sql);
+        return claim(sql, op, request);
+      }),
+    ...stateMethods(driver, PARTS),
     step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
     heldBy: async (runId, token) => {
       const run = await driver.read((sql) => readRun(sql, runId));
@@ -128,11 +135,11 @@ export function hashToken(token: string): string {
 
 async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<ClaimResult> {
   const atMs = await sql.nowMs();
-  const earlier = await insertOrLockSession(sql, request, atMs);
+  const { earlier, epoch: floor } = await insertOrLockSession(sql, request, atMs);
   if (earlier !== null && earlier.run.state !== 'ended') return { won: false, because: 'owned', ...earlier };
   if (earlier !== null && request.mustBeNew) return { won: false, because: 'name_taken', ...earlier };
 
-  const claimed = claimedFrom(request, earlier?.session ?? null, atMs);
+  const claimed = claimedFrom(request, earlier?.session ?? null, floor, atMs);
   const { session, run } = claimed;
   const refusal = await refuseParent(sql, request);
   const holder = refusal === null ? await bindRequested(sql, request, session.id, atMs) : null;
@@ -204,13 +211,16 @@ async function insertOrLockSession(
   sql: Sql,
   request: ClaimRequest,
   atMs: number,
-): Promise<SessionWithRun | null> {
+): Promise<{ earlier: SessionWithRun | null; epoch: number }> {
   for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt += 1) {
-    if ((await insertSession(sql, request, atMs)) === 1) return null;
+    const [made] = await insertSession(sql, request, atMs);
+    if (made !== undefined) return { earlier: null, epoch: Number(made['epoch']) };
     const [locked] = await sql.all(`select id from sessions where name = ?${sql.forUpdate}`, [
       request.sessionName,
     ]);
-    if (locked !== undefined) return sessionOf(sql, String(locked['id']));
+    if (locked === undefined) continue;
+    const earlier = await sessionOf(sql, String(locked['id']));
+    return { earlier, epoch: earlier.session.epoch + 1 };
   }
   throw new Error(`Session ${request.sessionName} was removed again and again while it was being claimed.`);
 }
@@ -221,10 +231,12 @@ async function bindRequested(sql: Sql, request: ClaimRequest, sessionId: string,
   return nativeId === null ? null : bindNative(sql, { harness, nativeId, sessionId, atMs });
 }
 
-function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<number> {
-  return sql.run(
+/** With the epoch of its first run; nothing when there is one of that name. */
+function insertSession(sql: Sql, request: ClaimRequest, atMs: number): Promise<readonly Row[]> {
+  return sql.all(
     `insert into sessions (id, name, harness, cwd, argv, epoch, current_run_id, created_at, native_id, budget)
-     values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?) on conflict (name) do nothing`,
+     values (?, ?, ?, ?, ?, (select epoch_floor + 1 from store_identity), ?, ?, ?, ?)
+     on conflict (name) do nothing returning epoch`,
     [
       request.sessionId,
       request.sessionName,
@@ -247,10 +259,10 @@ function budgetText({ budget }: Pick<Session, 'budget'>): string | null {
 function claimedFrom(
   request: ClaimRequest,
   earlier: Session | null,
+  epoch: number,
   atMs: number,
 ): { session: Session; run: ClaimedRun } {
   const { harness, cwd, argv, mode, actor, launcher, tokenHash, logPath, nativeId } = request;
-  const epoch = (earlier?.epoch ?? 0) + 1;
   const session: Session = {
     id: earlier?.id ?? request.sessionId,
     name: request.sessionName,
@@ -296,7 +308,7 @@ function parentageFrom({ parent }: ClaimRequest): ClaimedRun['parent'] {
   return { ...terms, startedBy: runId, ownerId: runId, waitsUntilMs: null };
 }
 
-async function insertRun(sql: Sql, run: ClaimedRun): Promise<void> {
+async function insertRun(sql: Sql, run: ClaimedRun | RunningRun): Promise<void> {
   const { startedBy: parentId = null, ownerId = null, waitsUntilMs: _none, ...terms } = run.parent ?? {};
   await sql.run(
     `insert into runs (id, session_id, epoch, state, mode, argv, cwd, actor, launcher, token_hash, log_path, claimed_at, native,

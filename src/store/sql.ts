@@ -13,6 +13,8 @@ export interface Sql {
   run(text: string, values?: readonly SqlValue[]): Promise<number>;
   /** The store's own time: it alone orders what hosts with different clocks write. */
   nowMs(): Promise<number>;
+  /** The server and its line of history; empty for a file, and where that cannot be told. */
+  system(): Promise<string>;
   /** Ends a `select` whose row must not change before this unit of work is over. */
   readonly forUpdate: string;
   /** Makes events become visible in the order of their numbers, so that no reader of the log can miss one. */

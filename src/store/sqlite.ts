@@ -89,6 +89,7 @@ class Connection {
     all: async (text, values = []) => this.#statement(text).all(...values) as Row[],
     run: async (text, values: readonly SqlValue[] = []) => this.#statement(text).run(...values).changes,
     nowMs: async () => Date.now(),
+    system: async () => '',
     forUpdate: '',
     lockEventOrder: async () => {},
   };
@@ -251,7 +252,7 @@ class Connection {
           'store_damaged',
           `${this.#path} is damaged or not a database, so it was not touched.`,
           {
-            hint: 'Restore it from a copy, or move it away to begin anew; the logs in runs/ are still there.',
+            hint: 'Restore it from a copy, or move it away: a new one then learns which runs live. The logs in runs/ are still there.',
             cause: error,
           },
         );

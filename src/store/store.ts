@@ -2,12 +2,13 @@
 import type { BudgetChange, SessionBudget } from '../lifecycle/session-budget.ts';
 import type { ChildTerms } from '../lifecycle/child.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
-import type { Run, RunMode, Step, StepResult } from '../lifecycle/run.ts';
+import type { Run, RunMode, RunningRun, Step, StepResult } from '../lifecycle/run.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { SpentOnDay } from '../lifecycle/price.ts';
 import type { Review, ReviewStep, Verdict } from '../lifecycle/review.ts';
 import type { WantedHead } from '../lifecycle/review-plan.ts';
 import type { Session } from '../lifecycle/session.ts';
+import type { StoreNow } from '../lifecycle/store-continuity.ts';
 import type { KnownAs } from '../lifecycle/submission.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import type { EventRange } from './log.ts';
@@ -49,6 +50,36 @@ export type ClaimResult =
   | ({ readonly won: false; readonly because: 'owned' | 'name_taken' | 'native_taken' } & SessionWithRun)
   /** The parent may start nothing any more; it is the run told here, and `why` says what is the matter with it. */
   | ({ readonly won: false; readonly because: 'parent_over'; readonly why: string } & SessionWithRun);
+
+/** Which store it is and how far its history goes: what a host compares with what it has seen before. */
+export interface StoreState extends StoreNow {
+  /** Grows whenever it is found to have lost something: every host then says anew which of its runs live. */
+  readonly incarnation: number;
+  /** The incarnation in which the asking host did so; null when it never had a run here. */
+  readonly announced: number | null;
+}
+
+/** An installation that has runs in the store. */
+export interface Host {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A living run that the store may have forgotten. */
+export interface Forgotten {
+  readonly session: Session;
+  readonly run: RunningRun;
+  /** Why it is announced, as the end of a sentence. */
+  readonly because: string;
+  /** For a session of its own, where its own has another owner by now. */
+  readonly newSessionId: string;
+}
+
+export type AnnounceResult =
+  | { readonly is: 'known'; readonly run: Run }
+  | { readonly is: 'announced' }
+  /** Its session has another owner, so it is on record under this name. */
+  | { readonly is: 'apart'; readonly name: string };
 
 export interface StoredEvent {
   readonly seq: number;
@@ -286,6 +317,19 @@ export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   readonly place: string;
   claim(request: ClaimRequest): Promise<ClaimResult>;
+  /** As the host sees it whose installation this is. */
+  state(installation: string): Promise<StoreState>;
+  /** The store has lost something, or may have: nothing is claimed until every host has announced what lives. */
+  beginIncarnation(from: StoreState, hosts: readonly Host[]): Promise<void>;
+  /** No epoch up to this one is given out again. */
+  raiseEpochs(floor: number): Promise<void>;
+  announce(forgotten: Forgotten): Promise<AnnounceResult>;
+  /** This host has announced all that lives. */
+  markAnnounced(host: Host): Promise<void>;
+  /** Those with runs in the store, and whether each has announced what lives. */
+  hosts(): Promise<readonly (Host & { readonly hasAnnounced: boolean })[]>;
+  /** On a person's word: nothing of it lives. */
+  forgetHost(id: string): Promise<void>;
   /** Decided by `takeStep` on the run as it is now, and written on the condition that it still is. */
   step(runId: string, step: Step): Promise<StepResult>;
   /** Accepts a write of the run that holds the token, only while it is its session's current, living run. */

@@ -10,6 +10,7 @@ import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { probe } from '../process/liveness.ts';
 import type { Context } from './context.ts';
+import { holdNamed } from './ownership/hold.ts';
 import { liveProcess } from './discovery.ts';
 import type { Reconciled } from './reconcile.ts';
 
@@ -113,7 +114,9 @@ async function identify(context: Context, adapter: Adapter, run: Run, process: L
     },
     `identified ${served.nativeId}`,
   );
-  return result.is === 'accepted' ? result.run : run;
+  if (result.is !== 'accepted') return run;
+  holdNamed(context, adapter.name, run, result.run);
+  return result.run;
 }
 
 function newer(reported: Activity | null, own: Activity | null): Activity | null {

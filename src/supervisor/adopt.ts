@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
+import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
@@ -13,7 +14,9 @@ import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
 import { ancestorsOf, harnessAt } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
-import { newId } from './launch.ts';
+import { newId } from './new-id.ts';
+import { elsewhereError } from './owner-words.ts';
+import { ownerElsewhere } from './ownership/elsewhere.ts';
 import { runDirectory } from './liveness.ts';
 import { startClaimed } from './start-claimed.ts';
 
@@ -48,9 +51,10 @@ export async function adopt(
   });
   if (started.is === 'never_started') {
     if (rival !== null) throw alreadySupervised(harness, rival);
+    const reason = started.run.ending?.reason ?? 'no reason is known';
     throw new ReeveError(
-      'never_started',
-      `Pid ${pid} was not adopted: ${started.run.ending?.reason ?? 'no reason is known'}.`,
+      reason.startsWith(HELD_BY_ANOTHER) ? 'live_owner' : 'never_started',
+      `Pid ${pid} was not adopted: ${reason}.`,
     );
   }
   started.release();
@@ -83,6 +87,9 @@ function notThere(context: Context, pid: number): ReeveError {
 }
 
 async function refuseOwned(context: Context, { identity }: LiveHarness): Promise<void> {
+  // What a run of another state directory started, or is, is that one's to supervise.
+  const elsewhere = ownerElsewhere(context, identity.pid);
+  if (elsewhere !== null) throw elsewhereError(elsewhere);
   const owner = (await context.store.live()).find(
     ({ run }) => run.harness?.pid === identity.pid && run.harness.startTime === identity.startTime,
   );

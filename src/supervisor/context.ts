@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import { homeAt, homeFrom, prepareHome } from './home.ts';
 import type { Home } from './home.ts';
 import { installationOf } from './installation.ts';
+import { keepContinuity } from './ownership/continuity.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,7 +47,14 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
   const { home, table, environment } = openMachine(options);
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
   const store = await openStore(postgres === '' ? { sqlite: home.database } : { postgres });
-  return { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
+  const context = { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
+  try {
+    await keepContinuity(context);
+    return context;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 function openProcessTable(installation: string): ProcessTable {

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import { parseExit, readExit } from '../process/run-directory.ts';
+import type { Run } from '../lifecycle/run.ts';
 import { openContext } from './context.ts';
+import type { Context } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { homeFrom } from './home.ts';
 import { runDirectory } from './liveness.ts';
+import { announce } from './ownership/continuity.ts';
+import { letGoOfAll, ownAnnouncement } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
 
 /**
@@ -17,7 +21,7 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
   if (isAway) return true;
   const context = await openContext({ actor: 'keeper' });
   try {
-    const run = await context.store.run(runId);
+    const run = await ownRun(context, runId);
     if (run === null || run.state === 'ended') return true;
     // Never recorded as this run's keeper: its launcher, or a reader after the launcher's death, ends the claim.
     if (run.state === 'claimed') return (await reconcileRun(context, run)).run.state === 'ended';
@@ -29,10 +33,20 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
       evidence: ['its keeper saw it exit', ...leftBehind(exit)],
       graceMs: SWEEP_GRACE_MS,
     });
+    if (result.is === 'ended') letGoOfAll(process.env);
     return result.is === 'ended';
   } finally {
     await context.store.close();
   }
+}
+
+/** A store that has forgotten the run is told of it, or its outcome would be lost with it. */
+async function ownRun(context: Context, runId: string): Promise<Run | null> {
+  const known = await context.store.run(runId);
+  const own = known === null ? ownAnnouncement(process.env) : null;
+  if (own === null || own.run.id !== runId) return known;
+  await announce(context, own, 'the store did not know of it when it ended');
+  return context.store.run(runId);
 }
 
 function leftBehind(exit: ExitEvidence): string[] {

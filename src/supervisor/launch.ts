@@ -14,6 +14,7 @@ import { planStart } from '../lifecycle/takeover.ts';
 import type { OnLive } from '../lifecycle/takeover.ts';
 import type { HarnessName } from '../harness/adapter.ts';
 import { checkpoint } from '../process/checkpoint.ts';
+import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
@@ -28,9 +29,13 @@ import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
 import type { ChildRequest } from './parentage.ts';
 import { reconcileRun } from './reconcile.ts';
+import { newId } from './new-id.ts';
+import { announce, keepContinuity, registerHost } from './ownership/continuity.ts';
+import type { OwnerElsewhere } from './ownership/elsewhere.ts';
+import { holderOf } from './ownership/holder.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { startClaimed } from './start-claimed.ts';
-import type { Started } from './start-claimed.ts';
+import type { Started, StartResult } from './start-claimed.ts';
 
 /** What a harness gets between being asked to end and being killed: a model call in flight may want saving. */
 export const DEFAULT_GRACE_MS = 10_000;
@@ -76,14 +81,18 @@ export type LaunchResult =
   | ({ readonly is: 'unproven'; readonly because: string } & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
+  /** A run of another state directory or store serves the conversation. */
+  | ({ readonly is: 'elsewhere' } & OwnerElsewhere)
   | ({ readonly is: 'never_started'; readonly replaced: EndedRun | null } & SessionWithRun);
+
+const REFUSALS: ReadonlySet<LaunchResult['is']> = new Set(['refused', 'unproven', 'unmanaged', 'elsewhere']);
 
 /** Each round somebody else was faster; so many in a row mean a fight that this caller should not go on with. */
 const MAX_ROUNDS = 100;
 
 export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const result = await launchOnce(context, request);
-  const isRefused = result.is === 'refused' || result.is === 'unproven' || result.is === 'unmanaged';
+  const isRefused = REFUSALS.has(result.is);
   // Only counted: that it cannot be changes nothing about the answer.
   if (isRefused) await context.store.count('claims_lost').catch(() => {});
   return result;
@@ -91,6 +100,10 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
 
 async function launchOnce(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const order = await checkedRequest(context, request);
+  if (context.store.engine === 'postgres') {
+    await keepContinuity(context);
+    await registerHost(context);
+  }
   if (order.mode === 'tmux') await (await import('./pane-keeper.ts')).requirePane(context);
   let replaced: EndedRun | null = null;
   const ended: LiveHarness[] = [];
@@ -100,11 +113,14 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
     const step = await dealWithOwner(context, existing, order);
     if (step.is === 'retired') replaced = step.run;
     else if (step.is !== 'free') return step;
+    const holder = await dealWithHolder(context, existing?.session.name ?? order.session, order);
+    if (holder === 'announced') continue;
+    if (holder !== null) return holder;
     if (order.launch.mayExist) {
       const silent = await silentOwner(context, order);
       if (silent !== null) return silent;
       const outsider = await (await outsiders()).dealWithOutsiders(context, order);
-      if (outsider.is === 'unmanaged') return outsider;
+      if (outsider.is !== 'none') return outsider;
       ended.push(...outsider.ended);
     }
 
@@ -118,6 +134,8 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
         firstLookMs,
         prepare: (directory) => execution(context, order, claimed.runId, directory),
       });
+      // Somebody else holds the session or the conversation, as the next look at the files will tell.
+      if (isHeldByAnother(started) && round === 1) continue;
       return { ...started, replaced };
     }
     if (claimed.result.because === 'parent_over') return refuseChild(context, claimed.result);
@@ -125,6 +143,10 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
   throw new ReeveError('live_owner', 'Others keep claiming the session faster than this command can.', {
     hint: 'Look with `reeve ls` who they are, then try again.',
   });
+}
+
+function isHeldByAnother(started: StartResult): boolean {
+  return started.is === 'never_started' && started.run.ending?.reason.startsWith(HELD_BY_ANOTHER) === true;
 }
 
 /** Loaded only where there may be a budget. */
@@ -149,6 +171,21 @@ async function execution(
   const own = (await order.beforeStart?.({ runId, runDirectory: directory })) ?? {};
   const prepared = prepareExecution(context, order.launch, { id: runId, cwd: order.cwd }, directory);
   return { ...prepared, environment: { ...own, ...prepared.environment } };
+}
+
+/** Somebody owns it of whom this store knows nothing: put on record again, or named. */
+async function dealWithHolder(
+  context: Context,
+  session: string | undefined,
+  { launch: { adapter, nativeId } }: Order,
+): Promise<'announced' | Extract<LaunchResult, { is: 'elsewhere' }> | null> {
+  const holder = await holderOf(context, { session, harness: adapter.name, nativeId });
+  if (holder === null) return null;
+  const { home, session: its, run } = holder.announcement;
+  if (!holder.isForgotten)
+    return { is: 'elsewhere', home, run: run.id, session: its.name, pid: run.keeper.pid };
+  await announce(context, holder.announcement, 'the store did not know of it when its session was asked for');
+  return 'announced';
 }
 
 /** A run of the same harness that has not said which conversation it serves, where this one cannot be excluded. */
@@ -236,7 +273,7 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
 type OwnerStep =
   | { readonly is: 'free' }
   | { readonly is: 'retired'; readonly run: EndedRun }
-  | Exclude<LaunchResult, { is: 'started' | 'never_started' | 'unmanaged' }>;
+  | Exclude<LaunchResult, { is: 'started' | 'never_started' | 'unmanaged' | 'elsewhere' }>;
 
 async function dealWithOwner(
   context: Context,
@@ -326,12 +363,6 @@ async function freeName(context: Context, order: Order): Promise<string> {
     const name = proposeSessionName(order.cwd, program, number);
     if ((await context.store.sessionByName(name)) === null) return name;
   }
-}
-
-/** 80 random bits in an alphabet without look-alikes: short beginnings of ids are unique in practice. */
-export function newId(kind: 'r' | 's' | 'sub' | 'rev'): string {
-  const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789';
-  return `${kind}-${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
 }
 
 function directoryOf(path: string | undefined): string {

@@ -16,6 +16,8 @@ import { findServing } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { describeMembers } from './describe-members.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
+import { ownerElsewhere } from './ownership/elsewhere.ts';
+import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import { reconcileRun } from './reconcile.ts';
 
 interface Wanted {
@@ -27,7 +29,8 @@ interface Wanted {
 
 export type OutsiderStep =
   | { readonly is: 'none'; readonly ended: readonly LiveHarness[] }
-  | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null };
+  | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
+  | ({ readonly is: 'elsewhere' } & OwnerElsewhere);
 
 export async function dealWithOutsiders(context: Context, wanted: Wanted): Promise<OutsiderStep> {
   const { adapter, nativeId, mayExist } = wanted.launch;
@@ -41,6 +44,8 @@ export async function dealWithOutsiders(context: Context, wanted: Wanted): Promi
   if (bound !== null && bound.run.state !== 'ended') return { is: 'none', ended: [] };
   const mayEnd = wanted.onLive === 'retire' && wanted.unmanaged === true;
   for (const owner of serving) {
+    const elsewhere = ownerElsewhere(context, owner.identity.pid);
+    if (elsewhere !== null) return { is: 'elsewhere', ...elsewhere };
     if (!mayEnd || managed.has(owner)) return { is: 'unmanaged', owner, because: null };
     const because = await endOutsider(context, wanted, owner);
     if (because !== null) return { is: 'unmanaged', owner, because };

@@ -1,4 +1,5 @@
 import { ReeveError } from '../api/errors.ts';
+import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import type { LaunchResult, Owner } from './launch.ts';
 import { age, clock } from '../api/time-words.ts';
 
@@ -14,6 +15,8 @@ export function accepted(
       throw unprovenError(result, result.because, nowMs);
     case 'unmanaged':
       throw unmanagedError(result, nowMs);
+    case 'elsewhere':
+      throw elsewhereError(result);
     case 'never_started':
       throw neverStarted(result.session.name, result.run.ending?.reason ?? 'no reason is known');
     case 'attached':
@@ -35,6 +38,19 @@ function describeOwner({ run }: Owner, nowMs: number): string {
   const process = run.harness?.pid ?? run.keeper?.pid ?? run.launcher.pid;
   const place = `pid ${process} on ${run.launcher.host.split('/')[0]}`;
   return `run ${run.id} (epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
+}
+
+/** Of another state directory, or of another store of this one. */
+export function elsewhereError({ home, run, session, pid }: OwnerElsewhere): ReeveError {
+  const name = session ?? run;
+  return new ReeveError(
+    'live_owner',
+    `It already has a live owner in the state directory ${home}: run ${run}${session === null ? '' : ` of ${session}`} (pid ${pid}).`,
+    {
+      hint: `Join it: REEVE_HOME=${home} reeve attach ${name}    End it: REEVE_HOME=${home} reeve stop ${name}`,
+      details: { home, owner: { run, session, pid } },
+    },
+  );
 }
 
 export function ownerDetails({ session, run }: Owner): Readonly<Record<string, unknown>> {

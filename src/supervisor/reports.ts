@@ -23,6 +23,7 @@ import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
+import { holdNamed } from './ownership/hold.ts';
 import { recordedHarness, runDirectory } from './liveness.ts';
 
 /** A payload that holds more carries the output of a tool; what matters stands at its beginning. */
@@ -100,7 +101,10 @@ async function takeMessage(
       factOf(context, run, message, reported),
       message.source,
     );
-    if (result.is === 'accepted') latest = result.run;
+    if (result.is === 'accepted') {
+      latest = result.run;
+      holdNamed(context, adapter.name, run, latest);
+    }
     if (result.is === 'seen') latest = (await context.store.run(run.id)) ?? run;
     await checkpoint('reports.taken');
   }

@@ -20,6 +20,7 @@ import { describeMembers } from './describe-members.ts';
 import { finaliseRun, noteSurvivors } from './finalise.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
+import { removeHeld } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
 import { treeOf } from './tree-of.ts';
 
@@ -79,6 +80,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
     signalProven(context.table, run.keeper, 'SIGCONT');
     return reportSurvivors(context, run, late.survivors);
   }
+  await removeHeld(context, run);
   signalProven(context.table, run.keeper, 'SIGKILL');
   await until(() => probeRun(context, run).is !== 'alive', EXIT_RECORD_WAIT_MS);
   const killed = [...first.killed, ...late.killed];

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
-import type { Containment, EndedRun, Run } from '../lifecycle/run.ts';
+import type { Containment, EndedRun, Run, RunningRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { leaveCgroupOfRun, removeCgroup } from '../process/cgroup.ts';
 import { chooseContainment } from '../process/containment.ts';
@@ -22,6 +22,8 @@ import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
 import type { Execution } from './harness-launch.ts';
 import { recordedHarness, runDirectory } from './liveness.ts';
+import { noteSeen } from './ownership/continuity.ts';
+import { toHold } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
 
 /** A keeper answers within milliseconds, unless it was stopped or the file system of the command hangs. */
@@ -86,12 +88,15 @@ export async function startClaimed(
     return giveUp(context, claimed, messageOf(error));
   }
   await checkpoint('launch.keeper_spawned');
+  let held: ReturnType<typeof toHold>;
   try {
     const identity = identify(context.table, keeper.pid);
     if (run.parent !== null) await keepApart(context, run, identity, containment);
-    const isRecorded = await recordKeeper(context, run, identity, containment);
-    if (!isRecorded)
+    const running = await recordKeeper(context, run, identity, containment);
+    if (running === null)
       return await abandon(context, claimed, keeper, 'it was told to end before it had started');
+    await noteSeen(context, run.epoch);
+    held = toHold(context, session, running, run.mode === 'adopted' ? execution.argv : null);
   } catch (error) {
     // A keeper that is never let go nor given up would wait for this process, and this process for it.
     await abandon(context, claimed, keeper, messageOf(error)).catch(() => {});
@@ -103,7 +108,7 @@ export async function startClaimed(
     ...execution.environment,
     ...keeper.terminal,
   };
-  keeper.letGo({ argv: execution.argv, cwd: run.cwd, environment });
+  keeper.letGo({ ...held, argv: execution.argv, cwd: run.cwd, environment });
   await checkpoint('launch.released');
   return afterRelease(context, claimed, keeper, { token, group });
 }
@@ -132,10 +137,11 @@ async function recordKeeper(
   run: Run,
   keeper: ProcessIdentity,
   containment: Containment,
-): Promise<boolean> {
+): Promise<RunningRun | null> {
   const awakeFromMs = context.table.awakeMs();
   const step = { kind: 'start', keeper, containment, atMs: Date.now(), awakeFromMs } as const;
-  return (await context.store.step(run.id, step)).taken;
+  const result = await context.store.step(run.id, step);
+  return result.taken && result.run.state === 'running' ? result.run : null;
 }
 
 /** A child's keeper descends from the runs above it, and must not be ended as one of their processes. */

@@ -5,7 +5,7 @@ import { MAX_SUBMISSION_BYTES, objectToKey } from '../lifecycle/submission.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import type { SubmitResult } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { newId } from './launch.ts';
+import { newId } from './new-id.ts';
 import { credentialsFrom, fenced } from './run-credentials.ts';
 import type { RunCredentials } from './run-credentials.ts';
 

@@ -281,3 +281,64 @@ describe('what cannot be adopted', () => {
     expect(await sandbox.list()).toEqual([]);
   });
 });
+
+describe('a process of another state directory', () => {
+  it('is not adopted, nor ended as unmanaged, nor its conversation resumed beside it', async () => {
+    const nativeId = randomUUID();
+    const started = await sandbox.json<SessionView>([
+      'run',
+      '-d',
+      '-s',
+      'a',
+      '--',
+      'claude',
+      '--resume',
+      nativeId,
+    ]);
+    const other = { REEVE_HOME: sandbox.path('other') };
+    const attempts = [
+      ['adopt', '--json', String(started.run.pid)],
+      ['run', '-d', '--json', '-s', 'b', '--', 'claude', '--resume', nativeId],
+      [
+        'run',
+        '-d',
+        '--json',
+        '-s',
+        'b',
+        '--on-live',
+        'retire',
+        '--unmanaged',
+        '--',
+        'claude',
+        '--resume',
+        nativeId,
+      ],
+    ];
+    for (const words of attempts) {
+      const { code, stdout } = await sandbox.reeve(words, { env: other });
+      const { error } = JSON.parse(stdout) as Failure & { error: { details: { home: string } } };
+      expect({ code, error: error.code, home: error.details.home }).toEqual({
+        code: 4,
+        error: 'live_owner',
+        home: sandbox.home,
+      });
+    }
+    expect((await sandbox.show('a')).run).toMatchObject({ id: started.run.id, state: 'running' });
+  });
+
+  it('that neither started is adopted by one of two that try at once', async () => {
+    const harness = await outsider(randomUUID());
+    const homes = [sandbox.home, sandbox.path('other')];
+    const results = await Promise.all(
+      homes.map(async (home) => {
+        const env = { REEVE_HOME: home };
+        return { env, ...(await sandbox.reeve(['adopt', '--json', String(harness.pid)], { env })) };
+      }),
+    );
+    expect(new Set(results.map(({ code }) => code))).toEqual(new Set([0, 4]));
+    const winner = results.find(({ code }) => code === 0);
+    const { name } = JSON.parse(winner?.stdout ?? '{}') as SessionView;
+    await sandbox.reeve(['stop', name], { env: winner?.env ?? {} });
+    expect(isAlive(harness)).toBe(false);
+  });
+});

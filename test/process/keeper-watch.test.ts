@@ -61,7 +61,8 @@ const words = (group: string, firstLook: number) => [
   '-c',
   `touch ${path('finalised')}`,
 ];
-const orderOf = (...command: string[]) => [directory, '0', command.length, ...command, 'go'].join('\0');
+const orderOf = (...command: string[]) =>
+  [directory, '0', '', '0', command.length, ...command, 'go'].join('\0');
 
 interface Kept {
   readonly keeper: Seen;

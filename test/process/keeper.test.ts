@@ -1,5 +1,6 @@
 /** The keeper program by itself: what it does with the orders it gets, or does not get. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +39,7 @@ async function keep(order: string): Promise<{ report: string; finalised: boolean
 }
 
 const order = (...command: string[]) =>
-  [directory, '1', 'GREETING=hello', command.length, ...command, 'go'].join('\0');
+  [directory, '0', '', '1', 'GREETING=hello', command.length, ...command, 'go'].join('\0');
 
 describe('a keeper', () => {
   it('starts what it is told to, in the environment it is given, and records its exit', async () => {
@@ -47,6 +48,29 @@ describe('a keeper', () => {
     expect(readFileSync(join(directory, 'said'), 'utf8')).toContain('hello');
     expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'exited', code: 3, signal: null });
     expect(finalised).toBe(true);
+  });
+
+  it('starts nothing while another holds what it is to hold, and says who', async () => {
+    const owned = join(directory, 'owned');
+    const holding = (...command: string[]) =>
+      [directory, '1', owned, 'run r-1 of web\n{}', '0', command.length, ...command, 'go'].join('\0');
+    const holder = spawn(
+      'perl',
+      [
+        '-e',
+        'open F, "+>>", $ARGV[0]; flock F, 2; syswrite F, "somebody\n"; print "held\n"; close STDOUT; sleep 60',
+        owned,
+      ],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    await once(holder.stdout, 'data');
+    const { report } = await keep(holding('touch', join(directory, 'started')));
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    expect(report).toBe('failed it is held by somebody\n');
+    expect(existsSync(join(directory, 'started'))).toBe(false);
+    expect((await keep(holding('touch', join(directory, 'started')))).report).toMatch(/^executing \d+\n$/);
+    expect(readFileSync(owned, 'utf8')).toBe('run r-1 of web\n{}');
   });
 
   it('starts nothing without an order, says so on record, and finalises', async () => {

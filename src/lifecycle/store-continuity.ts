@@ -1,0 +1,47 @@
+/**
+ * Is the store the one that this host knew, and does it still know what it knew? A store that was removed, emptied,
+ * restored from a copy, or promoted from a standby that lagged may have forgotten runs that live, and would give out
+ * their sessions, and their epochs, a second time.
+ */
+export interface SeenStore {
+  /** Minted when the store was made. */
+  readonly id: string;
+  /** The number of the latest event that this host knows to have been committed. */
+  readonly seq: number;
+  /** The highest epoch that this host has seen. */
+  readonly epoch: number;
+}
+
+export interface StoreNow {
+  readonly id: string;
+  readonly seq: number;
+  /** The server and its line of history; empty where that cannot be told. */
+  readonly system: string;
+  /** The same as the store itself has it on record; empty before it was first recorded. */
+  readonly recordedSystem: string;
+}
+
+export type Continuity =
+  | { readonly is: 'continued' }
+  /** Nothing is in it, and nothing is known of an earlier one. */
+  | { readonly is: 'new' }
+  | { readonly is: 'broken'; readonly because: string };
+
+export function judgeContinuity(seen: SeenStore | null, now: StoreNow): Continuity {
+  const isElsewhere = now.system !== '' && now.recordedSystem !== '' && now.system !== now.recordedSystem;
+  if (isElsewhere) {
+    return {
+      is: 'broken',
+      because: `its server is another one, or was promoted or restored (it was ${now.recordedSystem} and is ${now.system})`,
+    };
+  }
+  if (seen === null) return { is: now.seq === 0 ? 'new' : 'continued' };
+  if (seen.id !== now.id) return { is: 'broken', because: 'it is not the store that was here before' };
+  if (now.seq < seen.seq) {
+    return {
+      is: 'broken',
+      because: `it went back: ${seen.seq} events were seen in it, and ${now.seq} are there`,
+    };
+  }
+  return { is: 'continued' };
+}

@@ -1,0 +1,119 @@
+/**
+ * The files that keepers hold locked: outside of every state directory, so that who owns what outlives the loss of one.
+ * One a session, one a conversation, one an adopted process. Only a keeper locks, writes or removes them (keeper.pl); here
+ * they are named and read. What is in a file is true for as long as the process that it names lives.
+ */
+import { createHash } from 'node:crypto';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ReeveError } from '../api/errors.ts';
+import { parseAnnouncement } from '../lifecycle/announcement.ts';
+import type { Announcement } from '../lifecycle/announcement.ts';
+import type { ProcessTable } from './process-table.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const NAME = 'reeve-owners';
+
+/** The user's own, whatever the state directory. Made when it is not there. */
+export function ownersDirectory(environment: Environment): string {
+  const state = environment['XDG_STATE_HOME'];
+  const home = environment['HOME'] ?? homedir();
+  const wanted = join(
+    state !== undefined && state.startsWith('/') ? state : join(home, '.local', 'state'),
+    NAME,
+  );
+  // A user without a home, as services have it, is the same user all the same.
+  const places = [wanted, `/tmp/${NAME}-${process.getuid?.() ?? 'user'}`];
+  const usable = places.find(isUsable);
+  if (usable !== undefined) return usable;
+  throw new ReeveError('state_directory', `Neither ${places.join(' nor ')} can be written to.`, {
+    hint: 'Reeve keeps there who owns which session. Set XDG_STATE_HOME to a directory that you may write to.',
+  });
+}
+
+function isUsable(path: string): boolean {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.W_OK | constants.X_OK);
+    // In a directory that everybody may write to, somebody else may have been faster.
+    return statSync(path).uid === (process.getuid?.() ?? statSync(path).uid);
+  } catch {
+    return false;
+  }
+}
+
+export function sessionFile(
+  directory: string,
+  { home, store }: Pick<Announcement, 'home' | 'store'>,
+  name: string,
+): string {
+  return join(directory, `session-${digest(home, store, name)}`);
+}
+
+/** Of a conversation there is one, whichever state directory or store asks for it. */
+export function conversationFile(directory: string, harness: string, nativeId: string): string {
+  return join(directory, `conversation-${harness}-${digest(nativeId)}`);
+}
+
+/** By pid and start time, which mean something within one boot. */
+export function processFile(directory: string, boot: string, process: readonly string[]): string {
+  return join(directory, `process-${digest(boot, ...process)}`);
+}
+
+/** What this host has seen of a store. */
+export function seenFile(directory: string, { home, store }: Pick<Announcement, 'home' | 'store'>): string {
+  return join(directory, `store-${digest(home, store)}.json`);
+}
+
+function digest(...parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
+}
+
+/** Null when there is none. A file that cannot be read throws: that is not the same as none. */
+export function readAnnouncement(path: string): Announcement | null {
+  try {
+    return parseAnnouncement(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new ReeveError('unproven', `${path} cannot be read, so who owns the session is not known.`, {
+      hint: 'Make it readable for this user, then try again.',
+      cause: error,
+    });
+  }
+}
+
+/** Everything that is written down in the directory, true or not any more. */
+export function announcementsIn(directory: string): readonly Announcement[] {
+  return readdirSync(directory)
+    .filter((name) => name.startsWith('session-'))
+    .flatMap((name) => readAnnouncement(join(directory, name)) ?? []);
+}
+
+/** The same from the hands of the living keepers, where the directory was removed under them. */
+export function announcementsHeld(table: ProcessTable): readonly Announcement[] {
+  return table
+    .all()
+    .filter(({ name, isZombie }) => !isZombie && name.startsWith('reeve-keeper'))
+    .flatMap(({ pid }) => descriptorsOf(pid))
+    .flatMap((path) => {
+      try {
+        return isOwnerFile(readlinkSync(path)) ? (parseAnnouncement(readFileSync(path, 'utf8')) ?? []) : [];
+      } catch {
+        return []; // Gone in between, or another user's, whose runs are not this one's to announce.
+      }
+    });
+}
+
+function descriptorsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).map((number) => `/proc/${pid}/fd/${number}`);
+  } catch {
+    return [];
+  }
+}
+
+function isOwnerFile(target: string): boolean {
+  return /\/reeve-owners(?:-\d+)?\/session-[0-9a-f]+( \(deleted\))?$/.test(target);
+}

@@ -1,0 +1,130 @@
+/**
+ * Whenever a store is opened: is it the one that this host knew, and does it still know what it knew? If not, the living
+ * runs of this state directory are put on record again, from what their keepers hold, before anything else is done.
+ * Where several hosts share the store, all of them have to, before anything new is claimed.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { ReeveError } from '../../api/errors.ts';
+import type { Announcement } from '../../lifecycle/announcement.ts';
+import { installationIn } from '../../lifecycle/installation.ts';
+import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
+import type { SeenStore } from '../../lifecycle/store-continuity.ts';
+import { probe } from '../../process/liveness.ts';
+import { announcementsHeld, announcementsIn, seenFile } from '../../process/owner-files.ts';
+import type { AnnounceResult, Host, StoreState } from '../../store/store.ts';
+import type { Context } from '../context.ts';
+import { newId } from '../new-id.ts';
+import { groundOf } from './ground.ts';
+import type { Ground } from './ground.ts';
+
+export async function keepContinuity(context: Context): Promise<void> {
+  const ground = groundOf(context);
+  // Before the store: what was seen of it was there by then, so the store cannot seem to be behind for a write meanwhile.
+  const seen = readSeen(ground);
+  const state = await context.store.state(hostOf(context).id);
+  const verdict = judgeContinuity(seen, state);
+  switch (verdict.is) {
+    case 'continued':
+      if (isShared(context) && state.recordedSystem === '' && state.system !== '')
+        await context.store.beginIncarnation(state, []);
+      if (state.announced !== null && state.announced < state.incarnation)
+        await announceLiving(context, ground, 'the store has lost part of its history');
+      return;
+    case 'new':
+      await announceLiving(context, ground, 'the store is new');
+      return;
+    case 'broken':
+      await recover(context, ground, { seen, state, because: verdict.because });
+  }
+}
+
+async function recover(
+  context: Context,
+  ground: Ground,
+  { seen, state, because }: { seen: Seen | null; state: StoreState; because: string },
+): Promise<void> {
+  await context.store.beginIncarnation(state, seen?.hosts ?? []);
+  if (seen !== null) await context.store.raiseEpochs(seen.epoch);
+  await announceLiving(context, ground, because);
+  await noteSeen(context, seen?.epoch ?? 0, 'anew');
+}
+
+/** The living runs of this state directory in this store, from its files and from the hands of their keepers. */
+async function announceLiving(context: Context, ground: Ground, because: string): Promise<void> {
+  const held = new Map(
+    [...announcementsIn(ground.owners), ...announcementsHeld(context.table)]
+      .filter(({ home, store }) => home === ground.home && store === ground.store)
+      .map((each) => [each.run.id, each]),
+  );
+  const living = [...held.values()].filter(({ run }) => probe(context.table, run.keeper).is === 'alive');
+  for (const each of living) await announce(context, each, because);
+  const host = hostOf(context);
+  const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
+  if (isShared(context) && isKnown) await context.store.markAnnounced(host);
+}
+
+export function announce(
+  context: Context,
+  { session, run }: Announcement,
+  because: string,
+): Promise<AnnounceResult> {
+  return context.store.announce({ session, run, because, newSessionId: newId('s') });
+}
+
+/** After a claim: what a store that has forgotten it would be found out by. */
+export async function noteSeen(
+  context: Context,
+  epoch: number,
+  how: 'onwards' | 'anew' = 'onwards',
+): Promise<void> {
+  const ground = groundOf(context);
+  const { id, seq } = await context.store.state(hostOf(context).id);
+  const before = how === 'anew' ? null : readSeen(ground);
+  const known = before?.id === id ? before : null;
+  const hosts = isShared(context) ? await context.store.hosts() : [];
+  const seen: Seen = {
+    id,
+    seq: Math.max(seq, known?.seq ?? 0),
+    epoch: Math.max(epoch, before?.epoch ?? 0),
+    hosts: hosts.map((host) => ({ id: host.id, name: host.name })),
+  };
+  const path = seenFile(ground.owners, ground);
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, JSON.stringify(seen), { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+/** A host has to be known to the store before it may have a run there. */
+export async function registerHost(context: Context): Promise<void> {
+  if (!isShared(context)) return;
+  const host = hostOf(context);
+  if ((await context.store.state(host.id)).announced === null) await context.store.markAnnounced(host);
+}
+
+interface Seen extends SeenStore {
+  /** The hosts that were known to the store: one that it has forgotten has to be heard too. */
+  readonly hosts: readonly Host[];
+}
+
+/** Null when nothing is known. What cannot be read must not pass for nothing. */
+function readSeen(ground: Ground): Seen | null {
+  const path = seenFile(ground.owners, ground);
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Seen; // Written whole, by this module.
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new ReeveError('unproven', `${path}, which says what was seen of the store, cannot be read.`, {
+      hint: 'Make it readable, or remove it if you know that the store was not rolled back; then try again.',
+      cause: error,
+    });
+  }
+}
+
+function isShared({ store }: Context): boolean {
+  return store.engine === 'postgres';
+}
+
+function hostOf({ table }: Context): Host {
+  const { host } = table.host;
+  return { id: installationIn(host), name: host.split('/')[0] ?? host };
+}

@@ -1,0 +1,28 @@
+/** Processes that carry the mark of a run of another state directory: supervised there, whatever this store knows of them. */
+import { realpathSync } from 'node:fs';
+import { RUN_MARK } from '../../process/tree.ts';
+import type { Context } from '../context.ts';
+
+/** A live owner that this store knows nothing of. */
+export interface OwnerElsewhere {
+  readonly home: string;
+  readonly run: string;
+  readonly session: string | null;
+  readonly pid: number;
+}
+
+export function ownerElsewhere(context: Context, pid: number): OwnerElsewhere | null {
+  const environment = context.table.details(pid)?.environment() ?? {};
+  const { [RUN_MARK]: run = '', REEVE_HOME: home = '', REEVE_SESSION: session = null } = environment;
+  const isAnothers = run !== '' && home !== '' && !isSamePlace(home, context.home.path);
+  return isAnothers ? { home, run, session, pid } : null;
+}
+
+/** A directory that is gone is not this one, which is there. */
+function isSamePlace(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return one === other;
+  }
+}

@@ -1,0 +1,19 @@
+/** What ownership stands on beside the store: this user's files of owners, and which state directory and store are meant. */
+import { realpathSync } from 'node:fs';
+import type { Announcement } from '../../lifecycle/announcement.ts';
+import { ownersDirectory } from '../../process/owner-files.ts';
+import type { Context } from '../context.ts';
+
+export interface Ground extends Pick<Announcement, 'home' | 'store'> {
+  /** Where keepers hold their files. */
+  readonly owners: string;
+}
+
+export function groundOf({ environment, home, store }: Context): Ground {
+  return {
+    owners: ownersDirectory(environment),
+    home: realpathSync(home.path),
+    // The same state directory may be used with its own database and with a shared one; their sessions are different ones.
+    store: store.engine === 'sqlite' ? 'sqlite' : store.place,
+  };
+}

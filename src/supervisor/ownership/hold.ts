@@ -1,0 +1,87 @@
+/** What the keeper of a run holds locked, and when it is let go of. */
+import { closeSync, fstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { announcementText, parseAnnouncement } from '../../lifecycle/announcement.ts';
+import type { Announcement } from '../../lifecycle/announcement.ts';
+import type { Run, RunningRun } from '../../lifecycle/run.ts';
+import type { Session } from '../../lifecycle/session.ts';
+import { HOLD_MORE } from '../../process/keeper.ts';
+import type { HarnessOrder } from '../../process/keeper.ts';
+import { conversationFile, processFile, readAnnouncement, sessionFile } from '../../process/owner-files.ts';
+import { signalProven } from '../../process/run-tree.ts';
+import type { Context } from '../context.ts';
+import { runDirectory } from '../liveness.ts';
+import { groundOf } from './ground.ts';
+
+/** Which files, and what is written into them. */
+export function toHold(
+  context: Context,
+  session: Session,
+  run: RunningRun,
+  /** The process that is adopted, as its keeper gets it: pid and start time. */
+  adopted: readonly string[] | null,
+): Pick<HarnessOrder, 'hold' | 'announcement'> {
+  const ground = groundOf(context);
+  return {
+    hold: [
+      ...filesOf(context, session, run),
+      ...(adopted === null ? [] : [processFile(ground.owners, context.table.host.boot, adopted)]),
+    ],
+    announcement: announcementText({ home: ground.home, store: ground.store, session, run }),
+  };
+}
+
+function filesOf(context: Context, { name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
+  const ground = groundOf(context);
+  const conversation = native === null ? [] : [conversationFile(ground.owners, harness, native.id)];
+  return [sessionFile(ground.owners, ground, name), ...conversation];
+}
+
+/** Where the harness has named its conversation since it was looked at last, its keeper holds that one too. */
+export function holdNamed(context: Context, harness: string, before: Run, run: Run): void {
+  const nativeId = run.native?.is === 'bound' ? run.native.id : null;
+  if (run.keeper === null || nativeId === null || before.native?.id === nativeId) return;
+  const directory = runDirectory(context, run.id);
+  const path = conversationFile(groundOf(context).owners, harness, nativeId);
+  if (readAnnouncement(path)?.run.id === run.id) return;
+  try {
+    const temporary = join(directory, `.hold.${process.pid}`);
+    writeFileSync(temporary, `${path}\n`, { mode: 0o600 });
+    renameSync(temporary, join(directory, 'hold'));
+  } catch {
+    return; // Its directory was removed; the store and the look for outsiders stand in the way of a second owner all the same.
+  }
+  signalProven(context.table, run.keeper, HOLD_MORE);
+}
+
+/** For the finaliser, which has what its keeper held, also where the file was removed. Null when nothing was. */
+export function ownAnnouncement(environment: NodeJS.ProcessEnv): Announcement | null {
+  const [first] = heldIn(environment);
+  return first === undefined ? null : parseAnnouncement(readFileSync(`/dev/fd/${first.descriptor}`, 'utf8'));
+}
+
+/** For the finaliser: the outcome is on record, and the next owner may come. */
+export function letGoOfAll(environment: NodeJS.ProcessEnv): void {
+  for (const { descriptor, path } of heldIn(environment)) {
+    const [own, there] = [fstatSync(descriptor), statSync(path, { throwIfNoEntry: false })];
+    // Removed while it is held: whoever opened it meanwhile sees that it is not the file of this name any more.
+    if (there !== undefined && own.dev === there.dev && own.ino === there.ino) rmSync(path, { force: true });
+    closeSync(descriptor);
+  }
+}
+
+/** As keeper.pl hands it on. */
+function heldIn(environment: NodeJS.ProcessEnv): readonly { descriptor: number; path: string }[] {
+  return (environment['REEVE_HELD'] ?? '').split('\n').flatMap((line) => {
+    const [, descriptor, path] = /^(\d+) (.+)$/.exec(line) ?? [];
+    return descriptor === undefined || path === undefined ? [] : [{ descriptor: Number(descriptor), path }];
+  });
+}
+
+/** For whoever is about to end the keeper, which is stopped and has nothing left below it, but holds them still. */
+export async function removeHeld(context: Context, run: Run): Promise<void> {
+  const [owner] = await context.store.sessionsOf([run.sessionId]);
+  for (const path of owner === undefined ? [] : filesOf(context, owner.session, run)) {
+    if (readAnnouncement(path)?.run.id === run.id) rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Who holds a session or a conversation although this store does not know it as an owner. Asked before a claim, so that
+ * the answer is a clear one; what decides is the lock that the keeper takes.
+ */
+import type { Announcement } from '../../lifecycle/announcement.ts';
+import { probe } from '../../process/liveness.ts';
+import { conversationFile, readAnnouncement, sessionFile } from '../../process/owner-files.ts';
+import type { Context } from '../context.ts';
+import { groundOf } from './ground.ts';
+
+export interface Holder {
+  readonly announcement: Announcement;
+  /** Of this state directory and this store, which has forgotten it; otherwise of another one. */
+  readonly isForgotten: boolean;
+}
+
+export async function holderOf(
+  context: Context,
+  wanted: {
+    readonly session: string | undefined;
+    readonly harness: string;
+    readonly nativeId: string | null;
+  },
+): Promise<Holder | null> {
+  const ground = groundOf(context);
+  const files = [
+    ...(wanted.session === undefined ? [] : [sessionFile(ground.owners, ground, wanted.session)]),
+    ...(wanted.nativeId === null ? [] : [conversationFile(ground.owners, wanted.harness, wanted.nativeId)]),
+  ];
+  for (const file of files) {
+    const announcement = readAnnouncement(file);
+    if (announcement === null || probe(context.table, announcement.run.keeper).is !== 'alive') continue;
+    const isOurs = announcement.home === ground.home && announcement.store === ground.store;
+    // On record it is dealt with as what the record says it is.
+    if (isOurs && (await context.store.run(announcement.run.id)) !== null) continue;
+    return { announcement, isForgotten: isOurs };
+  }
+  return null;
+}

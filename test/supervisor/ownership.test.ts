@@ -1,0 +1,186 @@
+/** Who owns a session outlives the store that says so: lost, emptied, rolled back, or remade with its whole directory. */
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SessionView } from '../../src/api/session-view.ts';
+import { launchIn } from '../support/launch.ts';
+import { eventually, isAlive, signalSeen } from '../support/processes.ts';
+import { createSandbox, finished } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+
+let sandbox: Sandbox;
+beforeEach(() => {
+  sandbox = createSandbox();
+});
+afterEach(() => sandbox.cleanUp());
+
+const owners = () => sandbox.path('.local/state/reeve-owners');
+
+interface Failure {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly details: { readonly owner?: { readonly run: string; readonly pid: number | null } };
+  };
+}
+
+function removeDatabase(): void {
+  for (const name of readdirSync(sandbox.home).filter((each) => each.startsWith('reeve.db')))
+    rmSync(join(sandbox.home, name));
+}
+
+const LOSSES: readonly [how: string, lose: () => void][] = [
+  ['whose database was removed', removeDatabase],
+  ['whose state directory was removed', () => rmSync(sandbox.home, { recursive: true, force: true })],
+  [
+    'whose state directory was removed and made anew',
+    () => {
+      rmSync(sandbox.home, { recursive: true, force: true });
+      mkdirSync(sandbox.home, { mode: 0o700 });
+    },
+  ],
+  [
+    'whose database was emptied',
+    () => {
+      removeDatabase();
+      writeFileSync(join(sandbox.home, 'reeve.db'), '');
+    },
+  ],
+  [
+    'that lost its directory and the files of owners with it',
+    () => {
+      rmSync(sandbox.home, { recursive: true, force: true });
+      rmSync(owners(), { recursive: true, force: true });
+    },
+  ],
+];
+
+describe.each(LOSSES)('a session %s', (_how, lose) => {
+  it('has the owner that it had, and no second one', async () => {
+    const { run, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+    lose();
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+    expect(error).toMatchObject({ code: 'live_owner', details: { owner: { run: run.id } } });
+    expect(isAlive(harness)).toBe(true);
+    // It is on record again, with all that can be done about it.
+    expect((await sandbox.show('web')).run).toMatchObject({ id: run.id, state: 'running', epoch: 1 });
+    expect(await sandbox.json(['stop', 'web'])).toMatchObject({
+      run: { outcome: 'stopped', proof: 'kernel' },
+    });
+    expect(isAlive(harness)).toBe(false);
+    const next = await sandbox.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '62']);
+    expect(next.epoch).toBe(2);
+  });
+
+  it('is listed by whoever only looks', async () => {
+    const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+    lose();
+    expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
+  });
+
+  it('gets the outcome of the run that it had forgotten', async () => {
+    const { run, keeper } = await launchIn(
+      sandbox,
+      'web',
+      'sh',
+      '-c',
+      `until [ -e ${sandbox.path('go')} ]; do sleep 0.05; done; exit 3`,
+    );
+    lose();
+    await sandbox.list();
+    writeFileSync(sandbox.path('go'), '');
+    await eventually('its keeper is gone', () => !isAlive(keeper));
+    expect((await sandbox.show('web')).run).toMatchObject({ id: run.id, outcome: 'failed', exitCode: 3 });
+  });
+});
+
+describe('a database restored from before a resume', () => {
+  it('learns of the run that it does not know, and gives out no epoch twice', async () => {
+    await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
+    const copy = sandbox.path('copy.db');
+    cpSync(join(sandbox.home, 'reeve.db'), copy);
+    const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+    expect(run.epoch).toBe(2);
+    removeDatabase();
+    cpSync(copy, join(sandbox.home, 'reeve.db'));
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+    expect(error.details.owner?.run).toBe(run.id);
+    await sandbox.json(['stop', 'web']);
+    const next = await sandbox.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '62']);
+    expect(next.run.epoch).toBe(3);
+  });
+
+  it('does not give out the epoch of a run that is over and that it has forgotten', async () => {
+    await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
+    const copy = sandbox.path('copy.db');
+    cpSync(join(sandbox.home, 'reeve.db'), copy);
+    for (let epoch = 2; epoch <= 4; epoch += 1) await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
+    removeDatabase();
+    cpSync(copy, join(sandbox.home, 'reeve.db'));
+    const next = await sandbox.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '60']);
+    expect(next.run.epoch).toBe(5);
+    expect((await sandbox.json<SessionView>(['run', '-d', '-s', 'new', '--', 'sleep', '60'])).run.epoch).toBe(
+      5,
+    );
+  });
+});
+
+describe('a lock', () => {
+  it('decides between two that were claimed in two stores at once', async () => {
+    const [go, ran] = [sandbox.path('go'), sandbox.path('ran')];
+    const early = sandbox.start(['run', '-d', '-s', 'web', '--', 'touch', ran], {
+      env: { ...sandbox.env, REEVE_CHECKPOINT: `launch.started=wait:${go}` },
+    });
+    const done = finished(early);
+    await eventually('it is on record, and not let go', () => existsSync(`${go}.reached`));
+    removeDatabase();
+    const { run, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+    writeFileSync(go, '');
+    expect((await done).code).not.toBe(0);
+    expect(existsSync(ran)).toBe(false);
+    expect(isAlive(harness)).toBe(true);
+    expect((await sandbox.show('web')).run.id).toBe(run.id);
+  });
+
+  it('goes with its keeper: nothing is left of it when the run is over', async () => {
+    await sandbox.reeve(['run', '-s', 'a', '--', 'true']);
+    await launchIn(sandbox, 'b', 'sleep', '60');
+    await sandbox.json(['stop', 'b']);
+    expect(readdirSync(owners()).filter((name) => name.startsWith('session-'))).toEqual([]);
+  });
+
+  it('of a keeper that was killed is no obstacle', async () => {
+    const { keeper, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('both are gone', () => !isAlive(keeper) && !isAlive(harness));
+    expect((await sandbox.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '61'])).epoch).toBe(2);
+  });
+
+  it('is not inherited by the command, nor is any other descriptor', async () => {
+    const { harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+    expect(readdirSync(`/proc/${harness.pid}/fd`).toSorted()).toEqual(['0', '1', '2']);
+  });
+
+  it('that cannot be read stands in the way', async () => {
+    const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+    const file = readdirSync(owners()).find((name) => name.startsWith('session-')) ?? '';
+    expect(existsSync(join(owners(), file))).toBe(true);
+    await sandbox.json(['stop', 'web']);
+    mkdirSync(join(owners(), file));
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
+    expect(error.code).toBe('unproven');
+    rmSync(join(owners(), file), { recursive: true });
+    expect((await sandbox.show('web')).run.id).toBe(run.id);
+  });
+});
+
+it('a database that was cut short is refused, and the way on that is named gives no second owner', async () => {
+  const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+  await sandbox.reeve(['ls']);
+  for (const name of readdirSync(sandbox.home).filter((each) => each.startsWith('reeve.db-')))
+    rmSync(join(sandbox.home, name));
+  truncateSync(join(sandbox.home, 'reeve.db'), 700);
+  expect((await sandbox.json<Failure>(['ls'], 1)).error.code).toBe('store_damaged');
+  removeDatabase();
+  expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
+});

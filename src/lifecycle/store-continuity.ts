@@ -10,11 +10,16 @@ export interface SeenStore {
   readonly seq: number;
   /** The highest epoch that this host has seen. */
   readonly epoch: number;
+  /** The latest run that this host knows to have been claimed, and its session. */
+  readonly run: string;
+  readonly session: string;
 }
 
 export interface StoreNow {
   readonly id: string;
   readonly seq: number;
+  /** Whether it knows the run that was seen last, or that its session was removed. */
+  readonly remembers: boolean;
   /** The server and its line of history; empty where that cannot be told. */
   readonly system: string;
   /** The same as the store itself has it on record; empty before it was first recorded. */
@@ -42,6 +47,9 @@ export function judgeContinuity(seen: SeenStore | null, now: StoreNow): Continui
       is: 'broken',
       because: `it went back: ${seen.seq} events were seen in it, and ${now.seq} are there`,
     };
+  }
+  if (!now.remembers) {
+    return { is: 'broken', because: `it went back: it does not know run ${seen.run} any more` };
   }
   return { is: 'continued' };
 }

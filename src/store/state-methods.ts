@@ -12,7 +12,11 @@ const announcing = () => import('./announce.ts');
 export function stateMethods(driver: SqlDriver, parts: AnnounceParts) {
   const write = <T>(work: (sql: Sql, op: string) => Promise<T>) => inTransaction(driver, work);
   return {
-    state: (installation) => driver.read((sql) => readState(sql, installation)),
+    state: (installation, last = null) => driver.read((sql) => readState(sql, installation, last)),
+    recordSystem: (system) =>
+      write(async (sql) => {
+        await sql.run(`update store_identity set system = ? where system = ''`, [system]);
+      }),
     beginIncarnation: async (from, known) => {
       const { beginIncarnation } = await announcing();
       return write((sql) => beginIncarnation(sql, from, known));
@@ -27,7 +31,10 @@ export function stateMethods(driver: SqlDriver, parts: AnnounceParts) {
     },
     markAnnounced: (host) => write((sql) => markAnnounced(sql, host)),
     hosts: () => driver.read(hosts),
-    forgetHost: (id) => write(async (sql) => void (await sql.run('delete from hosts where id = ?', [id]))),
+    forgetHost: (id) =>
+      write(async (sql) => {
+        await sql.run('delete from hosts where id = ?', [id]);
+      }),
   } satisfies Partial<Store>;
 }
 

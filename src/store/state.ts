@@ -2,18 +2,26 @@
 import type { Sql } from './sql.ts';
 import type { Host, StoreState } from './store.ts';
 
-export async function readState(sql: Sql, installation: string): Promise<StoreState> {
+/** `last` is what the asking host saw of it last; nothing when it has not seen it. */
+export async function readState(
+  sql: Sql,
+  installation: string,
+  last: { readonly run: string; readonly session: string } | null,
+): Promise<StoreState> {
   const [row] = await sql.all(
     `select id, system, incarnation,
        (select coalesce(max(seq), 0) from events) as seq,
-       (select announced from hosts where hosts.id = ?) as announced
+       (select announced from hosts where hosts.id = ?) as announced,
+       (select count(*) from runs where runs.id = ?) as known,
+       (select count(*) from events where session_id = ? and kind = 'session.removed') as removed
      from store_identity`,
-    [installation],
+    [installation, last?.run ?? '', last?.session ?? ''],
   );
   const announced = row?.['announced'] ?? null;
   return {
     id: String(row?.['id']),
     seq: Number(row?.['seq']),
+    remembers: last === null || Number(row?.['known']) + Number(row?.['removed']) > 0,
     recordedSystem: String(row?.['system']),
     system: await sql.system(),
     incarnation: Number(row?.['incarnation']),

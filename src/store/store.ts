@@ -318,7 +318,12 @@ export interface Store {
   readonly place: string;
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** As the host sees it whose installation this is. */
-  state(installation: string): Promise<StoreState>;
+  state(
+    installation: string,
+    last?: { readonly run: string; readonly session: string } | null,
+  ): Promise<StoreState>;
+  /** On which server it is, where that was not on record yet. */
+  recordSystem(system: string): Promise<void>;
   /** The store has lost something, or may have: nothing is claimed until every host has announced what lives. */
   beginIncarnation(from: StoreState, hosts: readonly Host[]): Promise<void>;
   /** No epoch up to this one is given out again. */

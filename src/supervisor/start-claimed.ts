@@ -95,7 +95,7 @@ export async function startClaimed(
     const running = await recordKeeper(context, run, identity, containment);
     if (running === null)
       return await abandon(context, claimed, keeper, 'it was told to end before it had started');
-    await noteSeen(context, run.epoch);
+    await noteSeen(context, run);
     held = toHold(context, session, running, run.mode === 'adopted' ? execution.argv : null);
   } catch (error) {
     // A keeper that is never let go nor given up would wait for this process, and this process for it.

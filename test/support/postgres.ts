@@ -13,6 +13,8 @@ export interface PostgresServer {
   readonly host: string;
   /** The same after a restart. */
   readonly port: number;
+  /** The files of the server, to be copied and put back while it is halted. */
+  readonly data: string;
   url(database: string): string;
   /** A fresh, empty database; its address. */
   createDatabase(): Promise<string>;
@@ -60,6 +62,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     host: HOST,
     port: server.port,
+    data: join(directory, 'data'),
     url,
     createDatabase: () => createDatabase(url),
     halt: () => server.halt(),

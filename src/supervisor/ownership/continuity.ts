@@ -3,10 +3,11 @@
  * runs of this state directory are put on record again, from what their keepers hold, before anything else is done.
  * Where several hosts share the store, all of them have to, before anything new is claimed.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { installationIn } from '../../lifecycle/installation.ts';
+import type { Run } from '../../lifecycle/run.ts';
 import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
 import { probe } from '../../process/liveness.ts';
@@ -21,12 +22,11 @@ export async function keepContinuity(context: Context): Promise<void> {
   const ground = groundOf(context);
   // Before the store: what was seen of it was there by then, so the store cannot seem to be behind for a write meanwhile.
   const seen = readSeen(ground);
-  const state = await context.store.state(hostOf(context).id);
+  const state = await context.store.state(hostOf(context).id, seen);
+  if (state.recordedSystem === '' && state.system !== '') await context.store.recordSystem(state.system);
   const verdict = judgeContinuity(seen, state);
   switch (verdict.is) {
     case 'continued':
-      if (isShared(context) && state.recordedSystem === '' && state.system !== '')
-        await context.store.beginIncarnation(state, []);
       if (state.announced !== null && state.announced < state.incarnation)
         await announceLiving(context, ground, 'the store has lost part of its history');
       return;
@@ -46,7 +46,8 @@ async function recover(
   await context.store.beginIncarnation(state, seen?.hosts ?? []);
   if (seen !== null) await context.store.raiseEpochs(seen.epoch);
   await announceLiving(context, ground, because);
-  await noteSeen(context, seen?.epoch ?? 0, 'anew');
+  // What it does not know now it is not asked about again.
+  rmSync(seenFile(ground.owners, ground), { force: true });
 }
 
 /** The living runs of this state directory in this store, from its files and from the hands of their keepers. */
@@ -72,20 +73,17 @@ export function announce(
 }
 
 /** After a claim: what a store that has forgotten it would be found out by. */
-export async function noteSeen(
-  context: Context,
-  epoch: number,
-  how: 'onwards' | 'anew' = 'onwards',
-): Promise<void> {
+export async function noteSeen(context: Context, run: Run): Promise<void> {
   const ground = groundOf(context);
   const { id, seq } = await context.store.state(hostOf(context).id);
-  const before = how === 'anew' ? null : readSeen(ground);
-  const known = before?.id === id ? before : null;
+  const before = readSeen(ground);
   const hosts = isShared(context) ? await context.store.hosts() : [];
   const seen: Seen = {
     id,
-    seq: Math.max(seq, known?.seq ?? 0),
-    epoch: Math.max(epoch, before?.epoch ?? 0),
+    seq: Math.max(seq, before?.id === id ? before.seq : 0),
+    epoch: Math.max(run.epoch, before?.epoch ?? 0),
+    run: run.id,
+    session: run.sessionId,
     hosts: hosts.map((host) => ({ id: host.id, name: host.name })),
   };
   const path = seenFile(ground.owners, ground);

@@ -1,0 +1,115 @@
+/** A shared store that lost part of its history: a backup put back, a standby promoted that lagged. */
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { SessionView } from '../../src/api/session-view.ts';
+import { launchIn } from '../support/launch.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { eventually, isAlive } from '../support/processes.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+
+let server: Awaited<ReturnType<typeof startPostgres>>;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+let here: Sandbox;
+let there: Sandbox;
+beforeEach(async () => {
+  const store = { REEVE_STORE: await server.createDatabase() };
+  [here, there] = [createSandbox(store), createSandbox(store)];
+});
+afterEach(async () => {
+  await here.cleanUp();
+  await there.cleanUp();
+});
+
+interface Failure {
+  readonly error: { readonly code: string; readonly details: Readonly<Record<string, unknown>> };
+}
+
+const backup = () => join(server.data, '../backup');
+
+async function takeBackup(): Promise<void> {
+  await server.halt();
+  rmSync(backup(), { recursive: true, force: true });
+  execFileSync('cp', ['-a', server.data, backup()]);
+  await server.start();
+}
+
+/** With a new timeline, as every restore through recovery and every promotion begins one; or without. */
+async function putBack(timeline: 'new' | 'same'): Promise<void> {
+  await server.halt();
+  rmSync(server.data, { recursive: true, force: true });
+  execFileSync('cp', ['-a', backup(), server.data]);
+  if (timeline === 'new') {
+    // Nothing is in the archive: recovery ends at once, and a new timeline begins.
+    writeFileSync(join(server.data, 'recovery.signal'), '');
+    writeFileSync(join(server.data, 'postgresql.auto.conf'), `restore_command = 'false'\n`);
+    execFileSync('chown', [
+      '--reference',
+      join(server.data, 'PG_VERSION'),
+      join(server.data, 'recovery.signal'),
+    ]);
+  }
+  await server.start();
+}
+
+it('gives out nothing until every host has said which of its runs live', async () => {
+  await here.reeve(['run', '-s', 'web', '--', 'true']);
+  await there.reeve(['run', '-s', 'other', '--', 'true']);
+  await takeBackup();
+  const { run, harness } = await launchIn(here, 'web', 'sleep', '60');
+  expect(run.epoch).toBe(2);
+  await putBack('new');
+  const { error } = await there.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
+  expect(error).toMatchObject({ code: 'store_behind', details: { hosts: [run.host.split('/')[0]] } });
+  // Any command will do, where the run lives.
+  expect((await here.show('web')).run).toMatchObject({ id: run.id, state: 'running', epoch: 2 });
+  const refused = await there.reeve(['run', '-d', '-s', 'web', '--json', '--', 'sleep', '61']);
+  expect([4, 7]).toContain(refused.code);
+  expect((JSON.parse(refused.stdout) as Failure).error.code).not.toBe('store_behind');
+  expect(isAlive(harness)).toBe(true);
+  await here.json(['stop', 'web']);
+  expect((await there.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '62'])).run.epoch).toBe(3);
+});
+
+it('is found out by the host whose runs it has forgotten, also where no timeline tells', async () => {
+  await here.reeve(['run', '-s', 'web', '--', 'true']);
+  await takeBackup();
+  const { run } = await launchIn(here, 'web', 'sleep', '60');
+  await putBack('same');
+  const { error } = await here.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+  expect(error).toMatchObject({ code: 'live_owner', details: { owner: { run: run.id } } });
+});
+
+it('gets the outcome of a run that it has forgotten', async () => {
+  await here.reeve(['run', '-s', 'web', '--', 'true']);
+  await takeBackup();
+  const wait = `until [ -e ${here.path('go')} ]; do sleep 0.05; done; exit 5`;
+  const { run, keeper } = await launchIn(here, 'web', 'sh', '-c', wait);
+  await putBack('same');
+  writeFileSync(here.path('go'), '');
+  await eventually('its keeper is gone', () => !isAlive(keeper), 60_000);
+  expect((await here.show('web')).run).toMatchObject({ id: run.id, outcome: 'failed', exitCode: 5 });
+});
+
+it('puts a second living owner on record apart, so that it can be ended', async () => {
+  await here.reeve(['run', '-s', 'web', '--', 'true']);
+  await takeBackup();
+  const first = await launchIn(here, 'web', 'sleep', '60');
+  await putBack('same');
+  // It has never seen what was lost, and no timeline tells it.
+  const second = await launchIn(there, 'web', 'sleep', '61');
+  const listed = await here.json<SessionView[]>(['ls', '--live']);
+  expect(Object.fromEntries(listed.map((each) => [each.name, each.run.id]))).toEqual({
+    web: second.run.id,
+    'web-2': first.run.id,
+  });
+  expect((await here.reeve(['why', 'web-2'])).stdout).toContain('has another owner by now');
+  await here.json(['stop', 'web-2']);
+  expect([isAlive(first.harness), isAlive(second.harness)]).toEqual([false, true]);
+});

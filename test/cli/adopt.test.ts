@@ -1,7 +1,7 @@
 /** A harness that somebody started without Reeve, and that is supervised from then on. */
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunView, SessionView } from '../../src/api/session-view.ts';
 import { eventsIn, installStandIns } from '../fixtures/stand-in-harness.ts';
@@ -15,7 +15,7 @@ let sandbox: Sandbox;
 let standIns: StandIns;
 beforeEach(() => {
   sandbox = createSandbox();
-  standIns = installStandIns(sandbox, 'claude');
+  standIns = installStandIns(sandbox, 'claude', 'codex');
 });
 afterEach(async () => {
   await sandbox.cleanUp();
@@ -324,6 +324,25 @@ describe('a process of another state directory', () => {
       });
     }
     expect((await sandbox.show('a')).run).toMatchObject({ id: started.run.id, state: 'running' });
+  });
+
+  it('whose harness named its conversation only after it had started is refused all the same', async () => {
+    await sandbox.json<SessionView>(['run', '-d', '-s', 'a', '--', 'codex']);
+    const nativeId = await eventually('its conversation', async () => (await sandbox.show('a')).nativeId);
+    const held = () =>
+      readdirSync(sandbox.path('.local/state/reeve-owners')).some((name) =>
+        name.startsWith('conversation-codex-'),
+      );
+    await eventually('its keeper holds the conversation', held);
+    const { code, stdout } = await sandbox.reeve(['run', '-d', '--json', '--', 'codex', 'resume', nativeId], {
+      env: { REEVE_HOME: sandbox.path('other') },
+    });
+    expect({ code, error: (JSON.parse(stdout) as Failure).error.code }).toEqual({
+      code: 4,
+      error: 'live_owner',
+    });
+    await sandbox.json(['stop', 'a']);
+    expect(held()).toBe(false);
   });
 
   it('that neither started is adopted by one of two that try at once', async () => {

@@ -34,6 +34,7 @@ import { announce, keepContinuity, registerHost } from './ownership/continuity.t
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import { holderOf } from './ownership/holder.ts';
 import { intentNow, retireRun } from './retire.ts';
+import { requireProgram } from './require-program.ts';
 import { startClaimed } from './start-claimed.ts';
 import type { Started, StartResult } from './start-claimed.ts';
 
@@ -112,7 +113,6 @@ async function checkBeforeEnding(
   order: Order,
   existing: SessionWithRun | null,
 ): Promise<void> {
-  const { requireProgram } = await import('./require-program.ts');
   requireProgram(context, order.launch.execution[0] ?? '', order.cwd);
   await checkBudget(context, order, existing);
 }

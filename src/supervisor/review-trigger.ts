@@ -106,14 +106,12 @@ async function writePlan(
     ...plan.move.map(({ id }) => ({ id, step: { kind: 'move' } as const })),
   ];
   const { actor } = context;
-  const isWritten = await context.store.writeReviewPlan({
-    sessionId: session.id,
-    lockToken,
-    actor,
-    heads: plan.heads,
-    created,
-    steps,
-  });
+  // Nobody is signalled, and nothing starts, before another write is durable: the intent about the run, or the claim.
+  const durability = plan.retire !== null || plan.start ? 'with_next' : 'now';
+  const isWritten = await context.store.writeReviewPlan(
+    { sessionId: session.id, lockToken, actor, heads: plan.heads, created, steps },
+    durability,
+  );
   if (!isWritten) {
     throw new ReeveError('busy', 'Another trigger took over these reviews, taking this one for dead.', {
       hint: 'Nothing was changed. Try again.',

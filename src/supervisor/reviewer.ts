@@ -157,7 +157,8 @@ async function queued(context: Context, worker: Session): Promise<readonly Revie
 async function handOver(context: Context, worker: Session, { runId, runDirectory }: Claimed) {
   const waiting = await queued(context, worker);
   const steps = waiting.map(({ id }) => ({ id, step: { kind: 'bind', runId } as const }));
-  const bound = new Set(await context.store.stepReviews(steps, context.actor));
+  // Durable with the record of the keeper, without which nothing executes.
+  const bound = new Set(await context.store.stepReviews(steps, context.actor, 'with_next'));
   const program = ownProgram();
   const queue = waiting
     .filter(({ id }) => bound.has(id))

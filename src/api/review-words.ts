@@ -47,6 +47,11 @@ export function wantsPerson({ status, isCurrent }: ReviewView): boolean {
   return isCurrent && (status === 'changes-requested' || status === 'failed');
 }
 
+/** Only where something is the matter: a review that gave way needs no explanation. */
+export function needsExplaining({ status, reason }: ReviewView): boolean {
+  return reason !== null && (status === 'failed' || status === 'running' || status === 'needs-review');
+}
+
 /** What is so now of each pull request; and what is still being done about an older head, for that is to be seen too. */
 export function isOfNow({ status, isCurrent }: ReviewView): boolean {
   return isCurrent || status === 'running' || status === 'needs-review';

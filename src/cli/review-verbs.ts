@@ -33,6 +33,11 @@ const HOW = [
   },
 ] as const;
 
+const ASSUME_GONE = {
+  name: 'assume-gone',
+  says: 'on your word: another trigger that holds these reviews on a host you cannot see is gone',
+} as const;
+
 export const REVIEW_VERBS: readonly Verb[] = [
   {
     name: 'review trigger',
@@ -45,6 +50,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
       ...HOW,
       { name: 'repo', value: 'DIR', says: 'where the heads are found (default: where the worker runs)' },
       { name: 'again', says: 'also what was reviewed already' },
+      ASSUME_GONE,
       JSON_FLAG,
     ],
     execute: async ({ flags }) => (await review()).trigger(flags),
@@ -92,6 +98,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
       WORKER,
       { name: 'pr', value: 'KEY', says: 'with --worker: only this pull request’s' },
       { name: 'grace', value: 'SECONDS', read: seconds, says: 'before the reviewer is killed (10)' },
+      ASSUME_GONE,
       JSON_FLAG,
     ],
     execute: async ({ words: [id], flags }) => (await review()).cancel(id, flags),

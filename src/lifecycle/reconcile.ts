@@ -45,6 +45,12 @@ export function explainStuck(keeper: Liveness, harness: Liveness | null): string
   return `its command is gone (${harness.because}), but its keeper is stopped and cannot record it; continue or retire it`;
 }
 
+/** It was told to end, and could not be ended: alive, but nothing more is known of it. */
+export function explainUndead({ intent }: LiveRun): string | null {
+  if (intent?.failed === undefined) return null;
+  return `${intent.actor} told it to end (${intent.outcome}), and it could not be ended: ${intent.failed}`;
+}
+
 /** Below this many, deaths at once are ordinary. */
 export const MASS_DEATH_MINIMUM = 5;
 

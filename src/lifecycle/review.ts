@@ -12,8 +12,9 @@
  *   duplicate: a head with the same tree as one that was reviewed. It is born so, and has that one's verdict.
  *
  * A running review is only ever superseded or failed after its reviewer is over: `intend` puts on record what is to
- * become of it, and `leave`, once the reviewer is proven gone, makes it so. `withdraw` takes an intent back when the
- * reviewer could not be ended. So a row that says `superseded` has no living reviewer.
+ * become of it, and `leave`, once the reviewer is proven gone, makes it so. So a row that says `superseded` has no living
+ * reviewer. When the reviewer cannot be ended, the intent stays, for whenever it is gone; and what waits for that moment
+ * stays queued, with the reason on record (`wait`).
  *
  * Three separate facts: freshness (is its head the one last asked for), state, and outcome (the verdict). Time is none of
  * them. Every step is decided here, and carried out by the store as one conditional write together with its event.
@@ -54,7 +55,8 @@ export type ReviewStep =
   | { readonly kind: 'move' }
   /** At once where its reviewer goes on with others: what that submits about this one will be refused. */
   | { readonly kind: 'cancel'; readonly reason: string; readonly when: 'now' | 'reviewer_over' }
-  | { readonly kind: 'withdraw'; readonly because: string }
+  /** Nobody can begin with it yet. */
+  | { readonly kind: 'wait'; readonly because: string }
   /** The run that had it is proven over, or never executed; `how` tells it as the end of a sentence. */
   | {
       readonly kind: 'leave';
@@ -95,11 +97,9 @@ export function takeReviewStep(review: Review, step: ReviewStep, atMs: number): 
     case 'move':
     case 'cancel':
       return intend(review, step, atMs);
-    case 'withdraw':
-      if (review.intent === null) return REFUSED;
-      return taken({ ...review, intent: null, supersededBy: null, reason: null }, 'kept', {
-        because: step.because,
-      });
+    case 'wait':
+      if (review.state !== 'queued' || review.reason === step.because) return REFUSED;
+      return taken({ ...review, reason: step.because }, 'waits', { because: step.because });
     case 'leave':
       return leave(review, step, atMs);
     case 'fail':
@@ -113,9 +113,14 @@ export function takeReviewStep(review: Review, step: ReviewStep, atMs: number): 
 
 function bind(review: Review, runId: string, atMs: number): ReviewStepResult {
   if (review.state !== 'queued') return REFUSED;
-  return taken({ ...review, state: 'running', reviewerRunId: runId, startedAtMs: atMs }, 'started', {
-    run: runId,
-  });
+  const bound: Review = {
+    ...review,
+    state: 'running',
+    reviewerRunId: runId,
+    startedAtMs: atMs,
+    reason: null,
+  };
+  return taken(bound, 'started', { run: runId });
 }
 
 function intend(
@@ -212,4 +217,19 @@ export function reviewStatus({ state, verdict }: Review, isCurrent: boolean): Re
     case 'failed':
       return state;
   }
+}
+
+/**
+ * Why a review is not what it was meant to be, as the end of a sentence; null when there is nothing to explain. `alive` says
+ * why its reviewer, which was to end, is not known to be over: null for one that nobody has failed to end.
+ */
+export function explainOpen(review: Review, alive: string | null): string | null {
+  if (review.state !== 'running' || review.intent === null) return review.reason;
+  const meant = {
+    supersede: `to be superseded by ${review.supersededBy ?? 'a newer head'}`,
+    move: 'to go to a fresh reviewer',
+    cancel: `to be cancelled (${review.reason ?? 'no reason is on record'})`,
+  }[review.intent];
+  const until = `${meant} once its reviewer, run ${review.reviewerRunId ?? 'unknown'}, is gone`;
+  return alive === null ? until : `${until}; that could not be ended: ${alive}`;
 }

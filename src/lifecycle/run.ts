@@ -11,7 +11,8 @@
  * - `ended`: terminal. Nothing leads out of it; the outcome is written once.
  *
  * `intend` puts on record who wants the run to end and how, before anything is signalled. The first intent stays.
- * An intended run that is still `claimed` can no longer start.
+ * An intended run that is still `claimed` can no longer start. `survive` adds that it could not be ended: it is alive, but
+ * nobody knows for how long, nor what it still does.
  *
  * A run that was started by another one has a `parent`: child.ts tells what `await` and `detach` do to it. A run that
  * has children which were not dealt with cannot end; only the store knows, and refuses.
@@ -44,6 +45,8 @@ export interface Intent {
   readonly atMs: number;
   /** The host's time since boot, which unlike the wall clock never jumps: it orders an intent and an exit. */
   readonly uptimeMs: number;
+  /** Why the run was not over when that was last tried, as the end of a sentence. */
+  readonly failed?: string;
 }
 
 export interface Ending {
@@ -130,6 +133,13 @@ export type Step =
     }
   | { readonly kind: 'executing'; readonly harness: ProcessIdentity }
   | { readonly kind: 'intend'; readonly intent: Intent }
+  /** Told to end, and killed, something of it is alive. `survivors` are for people. */
+  | {
+      readonly kind: 'survive';
+      readonly because: string;
+      readonly survivors: readonly unknown[];
+      readonly actor: string;
+    }
   /** Its owner is over: it waits for the owner's successor, or goes on by itself. `atMs` is the store's time. */
   | { readonly kind: 'await'; readonly ownerId: string; readonly withinMs: number; readonly atMs: number }
   | { readonly kind: 'detach'; readonly ownerId: string }
@@ -141,6 +151,7 @@ export interface StepEvent {
     | 'run.started'
     | 'run.executing'
     | 'run.intended'
+    | 'run.survivors'
     | 'run.ended'
     | 'child.waiting'
     | 'child.detached';
@@ -156,6 +167,8 @@ export type StepResult =
         | 'ended'
         | 'already_started'
         | 'already_intended'
+        | 'not_intended'
+        | 'already_survived'
         | 'not_started'
         | 'not_its_child'
         | 'has_children';
@@ -170,6 +183,8 @@ export function takeStep(run: Run, step: Step): StepResult {
       return executing(run, step.harness);
     case 'intend':
       return intend(run, step.intent);
+    case 'survive':
+      return survive(run, step);
     case 'await':
     case 'detach':
       return leaveOwner(run, step);
@@ -214,6 +229,16 @@ function intend(run: LiveRun, intent: Intent): StepResult {
     taken: true,
     run: { ...run, intent },
     event: { kind: 'run.intended', actor: intent.actor, data: { ...intent } },
+  };
+}
+
+function survive(run: LiveRun, step: Extract<Step, { kind: 'survive' }>): StepResult {
+  if (run.intent === null) return { taken: false, because: 'not_intended' };
+  if (run.intent.failed === step.because) return { taken: false, because: 'already_survived' };
+  return {
+    taken: true,
+    run: { ...run, intent: { ...run.intent, failed: step.because } },
+    event: { kind: 'run.survivors', actor: step.actor, data: { survivors: step.survivors } },
   };
 }
 

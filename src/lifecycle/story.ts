@@ -126,6 +126,9 @@ function budgetSet(budget: unknown): string {
 /** Of the worker's pull requests. What became obsolete is told calmly: nothing went wrong. */
 function reviewSentence(kind: string, actor: string, data: StoryEvent['data']): string {
   const say = (field: string) => String(data[field]);
+  if (kind === 'review.unlocked') {
+    return `${actor} said that the trigger with pid ${say('pid')} on ${say('host')} is gone, which could not be proven: ${say('because')}.`;
+  }
   const what = `review ${say('review')} of ${say('pr')} at ${say('head')}`;
   switch (kind) {
     case 'review.created':
@@ -138,6 +141,8 @@ function reviewSentence(kind: string, actor: string, data: StoryEvent['data']): 
       return `${actor} meant ${what} to ${INTENDED[say('intent')] ?? say('intent')} once run ${say('run')} is over.`;
     case 'review.kept':
       return `What was meant for ${what} was taken back, and it goes on: ${say('because')}.`;
+    case 'review.waits':
+      return `Nobody can begin with ${what} yet: ${say('because')}.`;
     case 'review.requeued':
       return `Run ${say('run')} is over; ${what} waits for a fresh reviewer.`;
     case 'review.superseded':

@@ -23,6 +23,7 @@ export type Checkpoint =
   | 'reports.listed'
   | 'reports.taken'
   | 'outsiders.sought'
+  | 'review.checked'
   | 'review.locked'
   | 'review.planned'
   | 'review.retired'

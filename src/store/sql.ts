@@ -21,6 +21,12 @@ export interface Sql {
   lockEventOrder(): Promise<void>;
 }
 
+/**
+ * `with_next`: on disk at the latest when the next write is; never before an earlier one. For what is worth nothing, or is
+ * found out again, should the machine itself fail before that. A store on another machine may do more.
+ */
+export type Durability = 'now' | 'with_next';
+
 export interface SqlDriver {
   readonly engine: 'sqlite' | 'postgres';
   /** Where the state is, for people. */
@@ -30,7 +36,7 @@ export interface SqlDriver {
    * One transaction. `op` is a fresh id that `work` stores with its event: when the answer to a commit is lost, the
    * driver looks for it to learn whether the commit happened, and repeats the work only if it did not.
    */
-  write<T>(op: string, work: (sql: Sql) => Promise<T>): Promise<T>;
+  write<T>(op: string, work: (sql: Sql) => Promise<T>, durability?: Durability): Promise<T>;
   /** Calls soon after anything was written, by whichever process. */
   watch(listener: () => void): Promise<() => void>;
   close(): Promise<void>;

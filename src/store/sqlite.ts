@@ -7,7 +7,7 @@ import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
 import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
-import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
+import type { Durability, Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 import { DatabaseSync } from './sqlite-binding.ts';
 import { RESULT, resultOf } from './sqlite-result.ts';
 
@@ -34,7 +34,7 @@ export async function openSqlite(path: string): Promise<SqlDriver> {
     engine: 'sqlite',
     place: path,
     read: (work) => inTurn(() => connection.read(work)),
-    write: (_op, work) => inTurn(() => connection.transaction(work)),
+    write: (_op, work, durability) => inTurn(() => connection.transaction(work, durability)),
     watch: async (listener) => watchFile(path, listener),
     close: () => inTurn(async () => connection.close()),
   };
@@ -131,8 +131,19 @@ class Connection {
     }
   }
 
-  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (sql: Sql) => Promise<T>, durability: Durability = 'now'): Promise<T> {
     this.#requireSameFile();
+    if (durability === 'now') return this.#transact(work);
+    // The log is written in order, and waited for as a whole: what the next one waits for includes this.
+    this.#database.exec('pragma synchronous = normal');
+    try {
+      return await this.#transact(work);
+    } finally {
+      this.#database.exec('pragma synchronous = full');
+    }
+  }
+
+  async #transact<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     this.#begin();
     try {
       const result = await work(this.sql);

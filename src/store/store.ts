@@ -12,6 +12,7 @@ import type { StoreNow } from '../lifecycle/store-continuity.ts';
 import type { KnownAs } from '../lifecycle/submission.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import type { EventRange } from './log.ts';
+import type { Durability } from './sql.ts';
 
 export interface SessionWithRun {
   readonly session: Session;
@@ -442,9 +443,13 @@ export interface Store {
   takeReviewLock(request: ReviewLockRequest): Promise<ReviewLockResult>;
   releaseReviewLock(sessionId: string, token: string): Promise<void>;
   /** All of a trigger's plan, or nothing: false when the lock is somebody else's. */
-  writeReviewPlan(plan: ReviewPlanWrite): Promise<boolean>;
+  writeReviewPlan(plan: ReviewPlanWrite, durability?: Durability): Promise<boolean>;
   /** Each decided by `takeReviewStep` on the review as it is now; the ids of those that were taken. */
-  stepReviews(steps: readonly ReviewStepOf[], actor: string): Promise<readonly string[]>;
+  stepReviews(
+    steps: readonly ReviewStepOf[],
+    actor: string,
+    durability?: Durability,
+  ): Promise<readonly string[]>;
   /** Accepts what the run that holds the token wrote, only while the review is running, current, and that run's. */
   submitReview(submission: ReviewSubmission): Promise<ReviewSubmitResult>;
   /** Calls soon after anything was written by anybody, perhaps also when nothing was; until the answer is called. */

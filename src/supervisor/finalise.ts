@@ -69,11 +69,7 @@ export async function finaliseRun(
   return { is: 'children', because: 'it goes on starting children' };
 }
 
-export async function noteSurvivors(
-  context: Context,
-  run: LiveRun,
-  survivors: readonly Member[],
-): Promise<void> {
+async function noteSurvivors(context: Context, run: LiveRun, survivors: readonly Member[]): Promise<void> {
   await context.store.note(
     {
       sessionId: run.sessionId,

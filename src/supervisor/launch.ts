@@ -34,6 +34,7 @@ import { announce, keepContinuity, registerHost } from './ownership/continuity.t
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import { holderOf } from './ownership/holder.ts';
 import { intentNow, retireRun } from './retire.ts';
+import { requireProgram } from './require-program.ts';
 import { startClaimed } from './start-claimed.ts';
 import type { Started, StartResult } from './start-claimed.ts';
 
@@ -46,6 +47,8 @@ export interface LaunchRequest {
   readonly harness?: HarnessName | undefined;
   /** With `retire`: also end a process of the same conversation that Reeve did not start. */
   readonly unmanaged?: boolean | undefined;
+  /** Told of each of those as soon as it was ended, whatever becomes of the start. */
+  readonly onUnmanagedEnded?: ((owner: LiveHarness) => void) | undefined;
   /** A readable new name is chosen when none is given. */
   readonly session?: string | undefined;
   readonly cwd?: string | undefined;
@@ -98,6 +101,22 @@ export async function launch(context: Context, request: LaunchRequest): Promise<
   return result;
 }
 
+/** All that can be known to be wrong with a start before anything is done for it. */
+export async function checkLaunch(context: Context, request: LaunchRequest): Promise<void> {
+  const order = await checkedRequest(context, request);
+  await checkBeforeEnding(context, order, await sessionFor(context, order));
+}
+
+/** Nobody is ended for a start that is then refused. */
+async function checkBeforeEnding(
+  context: Context,
+  order: Order,
+  existing: SessionWithRun | null,
+): Promise<void> {
+  requireProgram(context, order.launch.execution[0] ?? '', order.cwd);
+  await checkBudget(context, order, existing);
+}
+
 async function launchOnce(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const order = await checkedRequest(context, request);
   if (context.store.engine === 'postgres') {
@@ -119,7 +138,12 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
     if (order.launch.mayExist) {
       const silent = await silentOwner(context, order);
       if (silent !== null) return silent;
-      const outsider = await (await outsiders()).dealWithOutsiders(context, order);
+      const outsider = await (
+        await outsiders()
+      ).dealWithOutsiders(context, {
+        ...order,
+        checkFirst: () => checkBeforeEnding(context, order, existing),
+      });
       if (outsider.is !== 'none') return outsider;
       ended.push(...outsider.ended);
     }
@@ -302,8 +326,7 @@ async function dealWithOwner(
       return { is: 'unproven', because: seen.because ?? 'its end could not be proven', ...owner };
     }
     case 'retire':
-      // Before anybody is ended for a start that is then refused.
-      await checkBudget(context, order, existing);
+      await checkBeforeEnding(context, order, existing);
       return retireOwner(context, owner, order);
   }
 }

@@ -2,19 +2,28 @@
  * What a commit contains, read from the object store itself: a commit that was made lately is a file of its own there, and
  * asking git for it takes longer than anything else of a trigger. What is not found so is git's to say.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { inflateSync } from 'node:zlib';
 
 /** A commit's message may be long, but not so long. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The place of the repository in which a directory is; null when it is in none. */
+/** The place of the repository in which a directory is; null when it is in none. Throws when that cannot be told. */
 export function repositoryOf(directory: string): string | null {
   for (let place = resolve(directory); ; place = dirname(place)) {
-    if (existsSync(join(place, '.git'))) return join(place, '.git');
-    if (existsSync(join(place, 'objects')) && existsSync(join(place, 'HEAD'))) return place;
+    if (isThere(join(place, '.git'))) return join(place, '.git');
+    if (isThere(join(place, 'objects')) && isThere(join(place, 'HEAD'))) return place;
     if (dirname(place) === place) return null;
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return false;
+    throw error;
   }
 }
 

@@ -24,7 +24,10 @@ interface Wanted {
   readonly launch: HarnessLaunch;
   readonly onLive: OnLive;
   readonly unmanaged?: boolean | undefined;
+  readonly onUnmanagedEnded?: ((owner: LiveHarness) => void) | undefined;
   readonly graceMs: number;
+  /** Throws where the start is refused anyway. */
+  readonly checkFirst: () => Promise<void>;
 }
 
 export type OutsiderStep =
@@ -47,8 +50,10 @@ export async function dealWithOutsiders(context: Context, wanted: Wanted): Promi
     const elsewhere = ownerElsewhere(context, owner.identity.pid);
     if (elsewhere !== null) return { is: 'elsewhere', ...elsewhere };
     if (!mayEnd || managed.has(owner)) return { is: 'unmanaged', owner, because: null };
+    await wanted.checkFirst();
     const because = await endOutsider(context, wanted, owner);
     if (because !== null) return { is: 'unmanaged', owner, because };
+    wanted.onUnmanagedEnded?.(owner);
   }
   return { is: 'none', ended: serving };
 }

@@ -1,4 +1,5 @@
 import { ReeveError } from '../api/errors.ts';
+import type { LiveHarness } from './discovery.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import type { LaunchResult, Owner } from './launch.ts';
 import { age, clock } from '../api/time-words.ts';
@@ -100,13 +101,17 @@ function unprovenError(owner: Owner, because: string, nowMs: number): ReeveError
 }
 
 /** An owner that Reeve did not start: process, command, since when. */
+export function describeUnmanaged({ identity, argv, startedAtMs }: LiveHarness, nowMs: number): string {
+  const since = startedAtMs === null ? '' : `, since ${clock(startedAtMs)}, ${age(startedAtMs, nowMs)} ago`;
+  return `pid ${identity.pid} (${shortened(argv.join(' '))}${since})`;
+}
+
 function unmanagedError(
   { owner, because }: Extract<LaunchResult, { is: 'unmanaged' }>,
   nowMs: number,
 ): ReeveError {
   const { identity, argv, nativeId, startedAtMs, cwd, harness, evidence } = owner;
-  const since = startedAtMs === null ? '' : `, since ${clock(startedAtMs)}, ${age(startedAtMs, nowMs)} ago`;
-  const who = `pid ${identity.pid} (${shortened(argv.join(' '))}${since})`;
+  const who = describeUnmanaged(owner, nowMs);
   return new ReeveError(
     because === null ? 'unmanaged_owner' : 'survivors',
     `Conversation ${nativeId} already has a live owner that Reeve did not start: ${who}${because === null ? '' : `, which ${because}`}.`,

@@ -1,6 +1,6 @@
 /** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
 import { statSync } from 'node:fs';
-import { decideReconcile, explainStuck, isMassDeath } from '../lifecycle/reconcile.ts';
+import { decideReconcile, explainStuck, explainUndead, isMassDeath } from '../lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import type { Liveness } from '../lifecycle/process-identity.ts';
@@ -108,8 +108,8 @@ function seenAlive(context: Context, run: Run): Reconciled {
   if (run.state === 'ended') return ended(run);
   const harness = run.harness === null ? null : probe(context.table, run.harness);
   // A keeper is only stuck when its harness is gone; of all others it was just seen to be alive.
-  const because = harness?.is === 'dead' ? explainStuck(probeRun(context, run), harness) : null;
-  return { run, liveness: 'alive', because };
+  const stuck = harness?.is === 'dead' ? explainStuck(probeRun(context, run), harness) : null;
+  return { run, liveness: 'alive', because: stuck ?? explainUndead(run) };
 }
 
 const MASS_DEATH =

@@ -17,7 +17,7 @@ import type { Member } from '../process/tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
-import { finaliseRun, noteSurvivors } from './finalise.ts';
+import { finaliseRun } from './finalise.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
 import { removeHeld } from './ownership/hold.ts';
@@ -111,7 +111,8 @@ async function reportSurvivors(
   run: RunningRun,
   survivors: readonly Member[],
 ): Promise<RetireResult> {
-  await noteSurvivors(context, run, survivors);
+  const because = `processes of it are alive after SIGKILL: ${describeMembers(survivors)}`;
+  await context.store.step(run.id, { kind: 'survive', because, survivors, actor: context.actor });
   return { is: 'survivors', survivors };
 }
 

@@ -9,7 +9,8 @@ import type { Context } from './context.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 import { resolveSession } from './resolve.ts';
 import { reviewNamed } from './review-list.ts';
-import { withReviewLock } from './review-lock.ts';
+import { lockTerms, withReviewLock } from './review-lock.ts';
+import type { TriggerRequest } from './review-request.ts';
 import { settleReviews } from './review-settle.ts';
 import { viewReviews } from './review-view.ts';
 import { endReviewer, liveReviewer, refuseInside } from './reviewer.ts';
@@ -17,7 +18,8 @@ import { endReviewer, liveReviewer, refuseInside } from './reviewer.ts';
 export type CancelRequest = (
   | { readonly review: string }
   | { readonly worker: string; readonly pr?: string | undefined }
-) & { readonly graceMs?: number | undefined };
+) &
+  Pick<TriggerRequest, 'graceMs' | 'assumeGone'>;
 
 export async function cancelReviews(context: Context, request: CancelRequest): Promise<CancelledView> {
   const named = 'review' in request ? (await reviewNamed(context, request.review)).review : null;
@@ -25,27 +27,19 @@ export async function cancelReviews(context: Context, request: CancelRequest): P
   const { session } = await resolveSession(context, worker);
   const isMeant = ({ id, pr }: Review) =>
     named === null ? !('pr' in request) || request.pr === undefined || request.pr === pr : id === named.id;
-  return withReviewLock(context, session.id, async () => {
+  return withReviewLock(context, session.id, lockTerms(request), async () => {
     await settleReviews(context, session.id);
-    const standing = await standingOf(context, session);
-    const meant = standing.filter(isMeant);
+    const open = (await context.store.reviews({ sessionId: session.id, only: 'open' })).map(
+      ({ review }) => review,
+    );
     if (named === null && 'pr' in request && request.pr !== undefined)
       await requireKnown(context, session, request.pr);
-    const left = standing.filter((review) => review.state === 'running' && !meant.includes(review));
-    const retired = await cancel(context, session, meant, {
-      mayEnd: left.length === 0,
-      graceMs: request.graceMs ?? DEFAULT_GRACE_MS,
-    });
+    const retired = await cancel(context, session, open, isMeant, request.graceMs ?? DEFAULT_GRACE_MS);
     const records = await context.store.reviews({ sessionId: session.id });
-    const ids = new Set(meant.map(({ id }) => id));
+    const ids = new Set(open.filter(isMeant).map(({ id }) => id));
     const cancelled = records.filter(({ review }) => ids.has(review.id) && review.state === 'cancelled');
     return { cancelled: await viewReviews(context, cancelled), retired };
   });
-}
-
-async function standingOf(context: Context, session: Session): Promise<readonly Review[]> {
-  const open = await context.store.reviews({ sessionId: session.id, only: 'open' });
-  return open.map(({ review }) => review).filter(isStanding);
 }
 
 async function requireKnown(context: Context, session: Session, pr: string): Promise<void> {
@@ -60,43 +54,28 @@ async function requireKnown(context: Context, session: Session, pr: string): Pro
 async function cancel(
   context: Context,
   session: Session,
-  reviews: readonly Review[],
-  { mayEnd, graceMs }: { mayEnd: boolean; graceMs: number },
+  open: readonly Review[],
+  isMeant: (review: Review) => boolean,
+  graceMs: number,
 ): Promise<string | null> {
-  if (reviews.length === 0) return null;
+  const meant = open.filter(isMeant);
+  if (meant.length === 0) return null;
   const live = await liveReviewer(context, session);
-  const isAtWork = live !== null && reviews.some(({ reviewerRunId }) => reviewerRunId === live.id);
-  const run = isAtWork && mayEnd ? live : null;
+  const isLeft = open.some((review) => isStanding(review) && review.state === 'running' && !isMeant(review));
+  // Also one that only has what it was to be ended for before, and could not be.
+  const isAtWork = open.some(({ reviewerRunId }) => reviewerRunId !== null && reviewerRunId === live?.id);
+  const run = isAtWork && !isLeft ? live : null;
   if (run !== null) refuseInside(context, run);
   const reason = `${context.actor} cancelled it`;
-  const ids = reviews.map(({ id }) => id);
   const when = run === null ? 'now' : 'reviewer_over';
   await context.store.stepReviews(
-    ids.map((id) => ({ id, step: { kind: 'cancel', reason, when } })),
+    meant.map(({ id }) => ({ id, step: { kind: 'cancel', reason, when } })),
     context.actor,
   );
   await checkpoint('review.planned');
   if (run === null) return null;
-  await endOrKeep(context, run, ids, graceMs);
+  const why = `${context.actor} cancelled its reviews`;
+  await endReviewer(context, run, { outcome: 'stopped', reason: why }, graceMs);
   await settleReviews(context, session.id);
   return run.id;
-}
-
-async function endOrKeep(
-  context: Context,
-  run: Parameters<typeof endReviewer>[1],
-  ids: readonly string[],
-  graceMs: number,
-): Promise<void> {
-  try {
-    const reason = `${context.actor} cancelled its reviews`;
-    await endReviewer(context, run, { outcome: 'stopped', reason }, graceMs);
-  } catch (error) {
-    const because = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
-    await context.store.stepReviews(
-      ids.map((id) => ({ id, step: { kind: 'withdraw', because } })),
-      context.actor,
-    );
-    throw error;
-  }
 }

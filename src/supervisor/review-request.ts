@@ -6,6 +6,7 @@ import type { Session } from '../lifecycle/session.ts';
 import { readConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { commitIn } from './git-tree.ts';
+import type { CommitLook } from './git-tree.ts';
 
 export interface TriggerRequest {
   /** The session whose work is reviewed. */
@@ -23,13 +24,19 @@ export interface TriggerRequest {
   readonly again?: boolean | undefined;
   /** Between asking a reviewer to end and killing it. */
   readonly graceMs?: number | undefined;
+  /** On this caller's word, another trigger of which nothing can be proven from here is gone. */
+  readonly assumeGone?: boolean | undefined;
 }
 
 /** More than one worker's open pull requests, ever; each costs a look into the repository. */
 const MAX_PULL_REQUESTS = 100;
 const MAX_KEY_LENGTH = 200;
+const WHOLE_COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/i;
 
-/** Each pull request once, heads by their whole names where the repository knows them. */
+/**
+ * Each pull request once, with the tree of its head. What is no commit of the repository is refused; where the worker is in
+ * none, the commits are somewhere else, and nothing more can be checked here.
+ */
 export async function wantedHeads(
   context: Context,
   request: TriggerRequest,
@@ -38,8 +45,11 @@ export async function wantedHeads(
   const directory = request.repo ?? session.cwd;
   const wanted = await Promise.all(
     request.pullRequests.map(async ({ pr, head }): Promise<WantedHead> => {
-      const known = await commitIn(context.environment, directory, head.toLowerCase());
-      return { pr, head: known?.commit ?? head.toLowerCase(), tree: known?.tree ?? null };
+      const commit = head.toLowerCase();
+      const look = await commitIn(context.environment, directory, commit);
+      if (look.is === 'there') return { pr, head: commit, tree: look.tree };
+      if (look.is === 'no_repository' && request.repo === undefined) return { pr, head: commit, tree: null };
+      throw refusedHead(commit, directory, look);
     }),
   );
   const heads = new Map<string, WantedHead>();
@@ -51,8 +61,35 @@ export async function wantedHeads(
   return [...heads.values()];
 }
 
+function refusedHead(
+  commit: string,
+  directory: string,
+  look: Exclude<CommitLook, { is: 'there' }>,
+): ReeveError {
+  switch (look.is) {
+    case 'absent':
+      return usage(
+        `${commit} is not a commit of the repository in ${directory}`,
+        'Nothing was changed. Fetch it there, or name the repository that has it with --repo.',
+      );
+    case 'no_repository':
+      return new ReeveError('bad_directory', `${directory} is not in a git repository.`, {
+        hint: 'Nothing was changed. Give the repository that has the heads with --repo.',
+      });
+    case 'unknown':
+      return new ReeveError(
+        'unproven',
+        `Whether ${commit} is a commit of the repository in ${directory} cannot be told: ${look.because}.`,
+        { hint: 'Nothing was changed. Mend that, or name another repository with --repo.' },
+      );
+  }
+}
+
 /** What can be seen without asking anybody. */
-export function checkHeads({ pullRequests }: TriggerRequest): void {
+export function checkRequest({ pullRequests, graceMs }: TriggerRequest): void {
+  if (graceMs !== undefined && !(graceMs >= 0)) {
+    throw usage('The grace must be a number of milliseconds that is not negative');
+  }
   if (pullRequests.length === 0) throw usage('No pull request was given', 'Give one as --pr KEY=HEADSHA.');
   if (pullRequests.length > MAX_PULL_REQUESTS) throw usage('These are too many pull requests at once');
   for (const { pr, head } of pullRequests) checkNames(pr, head);
@@ -62,11 +99,11 @@ function checkNames(pr: string, head: string): void {
   if (pr === '' || pr.length > MAX_KEY_LENGTH || /[\p{Cc}\p{Cs}]/u.test(pr)) {
     throw usage('The key of a pull request is some text without control characters', 'For example: 17');
   }
-  // A branch's name would say the same for ever, however often its head moves.
-  if (!/^[0-9a-f]{4,64}$/i.test(head)) {
+  // A branch's name would say the same for ever, however often its head moves; and a short one may come to mean another.
+  if (!WHOLE_COMMIT.test(head)) {
     throw usage(
-      `${JSON.stringify(head.slice(0, 60))} is not the name of a commit`,
-      'Give the commit itself, as from: git rev-parse HEAD',
+      `${JSON.stringify(head.slice(0, 70))} is not the whole id of a commit`,
+      'Nothing was changed. Give all of it, as from: git rev-parse HEAD',
     );
   }
 }

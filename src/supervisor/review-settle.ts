@@ -17,7 +17,9 @@ export async function settleReviews(context: Context, sessionId?: string): Promi
     const end = ends.get(runId);
     return end === undefined ? [] : [{ id, step: { kind: 'leave', runId, ...end } }];
   });
-  return steps.length === 0 ? 0 : (await context.store.stepReviews(steps, 'reconcile')).length;
+  if (steps.length === 0) return 0;
+  // What is lost with the machine is found out again from the same ends.
+  return (await context.store.stepReviews(steps, 'reconcile', 'with_next')).length;
 }
 
 type End = Pick<Extract<ReviewStep, { kind: 'leave' }>, 'was' | 'how'>;

@@ -1,6 +1,6 @@
 /**
  * A trigger: these heads are to be reviewed. A saga, each step durable before its effect:
- *   lock → plan, with what is to become of older reviews → reviewer ended, proven gone → older ones superseded
+ *   all that can be checked → lock → the same → plan, with what is to become of older reviews → reviewer ended, proven gone → older ones superseded
  *        → one fresh reviewer claimed → its reviews running, its queue written → executing → lock given back.
  * Nothing is ever sent to a reviewer that lives: it ends, or it is left alone. Whoever dies in the middle leaves records
  * that are true, and from which the next trigger goes on: what was to be superseded still is, what waits still waits.
@@ -9,6 +9,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { ReviewView, TriggeredView, TriggerView } from '../api/http-views.ts';
 import { planReviews } from '../lifecycle/review-plan.ts';
 import type { HeadPlan, ReviewPlan } from '../lifecycle/review-plan.ts';
+import type { ReviewStep } from '../lifecycle/review.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { checkpoint } from '../process/checkpoint.ts';
@@ -17,22 +18,33 @@ import type { Context } from './context.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 import { newId } from './new-id.ts';
 import { resolveSession } from './resolve.ts';
-import { withReviewLock } from './review-lock.ts';
-import { checkHeads, reviewerCommand, wantedHeads } from './review-request.ts';
+import { requireProgram } from './require-program.ts';
+import { lockTerms, withReviewLock } from './review-lock.ts';
+import { checkRequest, reviewerCommand, wantedHeads } from './review-request.ts';
 import type { TriggerRequest } from './review-request.ts';
 import { settleReviews } from './review-settle.ts';
 import { viewReviews } from './review-view.ts';
 import { reviewerName } from './reviewer-name.ts';
-import { endReviewer, liveReviewer, refuseInside, startReviewer } from './reviewer.ts';
+import {
+  checkReviewer,
+  endReviewer,
+  liveReviewer,
+  refuseInside,
+  requireReviewer,
+  startReviewer,
+} from './reviewer.ts';
 
 export async function triggerReviews(context: Context, request: TriggerRequest): Promise<TriggerView> {
   const { session } = await resolveSession(context, request.worker);
   const command = reviewerCommand(context, request);
-  checkHeads(request);
+  checkRequest(request);
+  const order = { worker: session, command, cwd: request.cwd };
+  if (command.is === 'command') requireProgram(context, command.argv[0] ?? '', request.cwd ?? session.cwd);
+  await checkpoint('review.checked');
   // The repository is asked meanwhile; what is the matter with that is told to whoever waits for it.
   const wanting = wantedHeads(context, request, session);
   wanting.catch(() => {});
-  return withReviewLock(context, session.id, async (lockToken) => {
+  return withReviewLock(context, session.id, lockTerms(request), async (lockToken) => {
     await checkpoint('review.locked');
     await settleReviews(context, session.id);
     const live = await liveReviewer(context, session);
@@ -43,17 +55,18 @@ export async function triggerReviews(context: Context, request: TriggerRequest):
       liveRunId: live?.id ?? null,
       repeat: request.again === true ? 'again' : 'once',
     });
-    if (plan.retire !== null && live !== null) refuseInside(context, live);
+    if (plan.retire !== null && live !== null) {
+      refuseInside(context, live);
+      requireReviewer(session, live, reviews);
+    }
+    // Also what was in order when this began to wait for another trigger.
+    if (plan.start) await checkReviewer(context, order);
     const planned = namedPlan(plan);
     await writePlan(context, session, lockToken, planned);
     if (plan.retire !== null && live !== null) {
-      await retire(context, session, live, planned, request.graceMs ?? DEFAULT_GRACE_MS);
+      await retire(context, session, live, plan, request.graceMs ?? DEFAULT_GRACE_MS);
     }
-    const started = plan.start
-      ? await start(context, session, () =>
-          startReviewer(context, { worker: session, command, cwd: request.cwd }),
-        )
-      : null;
+    const started = plan.start ? await start(context, session, () => startReviewer(context, order)) : null;
     const run = started ?? (plan.retire === null ? live : null);
     return answer(context, session, planned, { started: started?.id ?? null, run: run?.id ?? null });
   });
@@ -93,14 +106,12 @@ async function writePlan(
     ...plan.move.map(({ id }) => ({ id, step: { kind: 'move' } as const })),
   ];
   const { actor } = context;
-  const isWritten = await context.store.writeReviewPlan({
-    sessionId: session.id,
-    lockToken,
-    actor,
-    heads: plan.heads,
-    created,
-    steps,
-  });
+  // Nobody is signalled, and nothing starts, before another write is durable: the intent about the run, or the claim.
+  const durability = plan.retire !== null || plan.start ? 'with_next' : 'now';
+  const isWritten = await context.store.writeReviewPlan(
+    { sessionId: session.id, lockToken, actor, heads: plan.heads, created, steps },
+    durability,
+  );
   if (!isWritten) {
     throw new ReeveError('busy', 'Another trigger took over these reviews, taking this one for dead.', {
       hint: 'Nothing was changed. Try again.',
@@ -109,29 +120,22 @@ async function writePlan(
   await checkpoint('review.planned');
 }
 
-/** Only when it is proven gone are the older reviews superseded; otherwise they go on, and the new ones have failed. */
+/**
+ * Only when it is proven gone are the older reviews superseded. Until then they are meant to be, the new ones wait, and the
+ * next trigger goes on from there.
+ */
 async function retire(
   context: Context,
   session: Session,
   live: LiveRun,
-  { plan, heads }: Planned,
+  plan: ReviewPlan,
   graceMs: number,
 ): Promise<void> {
   const reason = `${context.actor} triggered reviews of ${plan.heads.map(({ pr, head }) => `${pr} at ${head}`).join(', ')}`;
   try {
     await endReviewer(context, live, { outcome: 'superseded', reason }, graceMs);
   } catch (error) {
-    const because = messageOf(error);
-    const created = heads.filter(({ is }) => is === 'create');
-    // In this order: a pull request has one standing review at a time.
-    const steps: ReviewStepOf[] = [
-      ...created.map(({ id }) => ({ id, step: { kind: 'fail', reason: because } as const })),
-      ...[...plan.supersede, ...plan.move].map(({ id }) => ({
-        id,
-        step: { kind: 'withdraw', because } as const,
-      })),
-    ];
-    await context.store.stepReviews(steps, context.actor);
+    await stepQueued(context, session, { kind: 'wait', because: messageOf(error) });
     throw error;
   }
   await checkpoint('review.retired');
@@ -147,15 +151,19 @@ async function start<T>(context: Context, session: Session, begin: () => Promise
     return started;
   } catch (error) {
     await settleReviews(context, session.id);
-    const open = await context.store.reviews({ sessionId: session.id, only: 'open' });
     const reason = `no reviewer could be started: ${messageOf(error)}`;
-    const waiting = open.filter(({ review }) => review.state === 'queued');
-    await context.store.stepReviews(
-      waiting.map(({ review }) => ({ id: review.id, step: { kind: 'fail', reason } })),
-      context.actor,
-    );
+    await stepQueued(context, session, { kind: 'fail', reason });
     throw error;
   }
+}
+
+async function stepQueued(context: Context, session: Session, step: ReviewStep): Promise<void> {
+  const open = await context.store.reviews({ sessionId: session.id, only: 'open' });
+  const queued = open.filter(({ review }) => review.state === 'queued');
+  await context.store.stepReviews(
+    queued.map(({ review }) => ({ id: review.id, step })),
+    context.actor,
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -10,8 +10,8 @@ import { checkpoint } from '../process/checkpoint.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
-import { launch } from './launch.ts';
-import type { Claimed } from './launch.ts';
+import { checkLaunch, launch } from './launch.ts';
+import type { Claimed, LaunchRequest } from './launch.ts';
 import { ownProgram } from './own-program.ts';
 import { accepted } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -38,16 +38,32 @@ export async function endReviewer(
 ): Promise<void> {
   const result = await retireRun(context, run, intentNow({ ...why, actor: context.actor }), graceMs);
   if (result.is === 'ended') return;
-  const because =
-    result.is === 'unproven'
-      ? result.because
-      : `processes of it are alive after SIGKILL: ${describeMembers(result.survivors)}`;
+  const isAlive = result.is === 'survivors';
+  const because = isAlive
+    ? `processes of it are alive after SIGKILL: ${describeMembers(result.survivors)}`
+    : result.because;
   throw new ReeveError(
-    result.is === 'survivors' ? 'survivors' : 'unproven',
+    isAlive ? 'survivors' : 'unproven',
     `The reviewer, run ${run.id}, could not be ended: ${because}.`,
     {
-      hint: 'It goes on as before. Look with `reeve review ls`, and trigger again once it is gone.',
+      hint: isAlive
+        ? 'What you asked for is on record, and waits for its end. Look at these processes, then try again.'
+        : `What you asked for is on record, and waits for its end. Try again where it runs; or, if you know that it is gone: reeve kill ${run.id} --assume-gone`,
       details: { run: run.id },
+    },
+  );
+}
+
+/** Whoever uses the reviewer's session for something else is not ended for a review: every reviewer has had one. */
+export function requireReviewer(worker: Session, run: LiveRun, reviews: readonly Review[]): void {
+  if (reviews.some(({ reviewerRunId }) => reviewerRunId === run.id)) return;
+  const name = reviewerName(worker);
+  throw new ReeveError(
+    'live_owner',
+    `${name} is alive, and its run ${run.id} is no reviewer of ${worker.name}.`,
+    {
+      hint: `Nothing was changed. The name is that of the reviewer: end it (reeve stop ${name}), then try again.`,
+      details: { session: name, run: run.id },
     },
   );
 }
@@ -93,15 +109,32 @@ export interface ReviewerOrder {
   readonly cwd: string | undefined;
 }
 
+/** Before anybody is ended for it: all of its start that can be known to be wrong. */
+export async function checkReviewer(context: Context, order: ReviewerOrder): Promise<void> {
+  await checkLaunch(context, await startOf(order, []));
+}
+
 /** One fresh run with all that is queued; what keeps it from starting is thrown. */
 export async function startReviewer(context: Context, order: ReviewerOrder): Promise<Run> {
-  const { worker, command } = order;
-  const queue = await queued(context, worker);
+  const { worker } = order;
   const result = await launch(context, {
+    ...(await startOf(order, await queued(context, worker))),
+    beforeStart: (claimed) => handOver(context, worker, claimed),
+  });
+  const started = accepted(result, Date.now());
+  if (started.is === 'started') started.release();
+  return started.run;
+}
+
+async function startOf(
+  { worker, command, cwd = worker.cwd }: ReviewerOrder,
+  queue: readonly Review[],
+): Promise<LaunchRequest> {
+  return {
     session: reviewerName(worker),
     argv: command.is === 'command' ? command.argv : await promptedArgv(command.harness, worker, queue),
     harness: command.is === 'harness' ? command.harness : undefined,
-    cwd: order.cwd ?? worker.cwd,
+    cwd,
     mode: 'detached',
     onLive: 'refuse',
     child: {
@@ -109,11 +142,7 @@ export async function startReviewer(context: Context, order: ReviewerOrder): Pro
       subject: 'review',
       revision: queue.map(({ head }) => head).join(' '),
     },
-    beforeStart: (claimed) => handOver(context, worker, claimed),
-  });
-  const started = accepted(result, Date.now());
-  if (started.is === 'started') started.release();
-  return started.run;
+  };
 }
 
 async function queued(context: Context, worker: Session): Promise<readonly Review[]> {
@@ -128,7 +157,8 @@ async function queued(context: Context, worker: Session): Promise<readonly Revie
 async function handOver(context: Context, worker: Session, { runId, runDirectory }: Claimed) {
   const waiting = await queued(context, worker);
   const steps = waiting.map(({ id }) => ({ id, step: { kind: 'bind', runId } as const }));
-  const bound = new Set(await context.store.stepReviews(steps, context.actor));
+  // Durable with the record of the keeper, without which nothing executes.
+  const bound = new Set(await context.store.stepReviews(steps, context.actor, 'with_next'));
   const program = ownProgram();
   const queue = waiting
     .filter(({ id }) => bound.has(id))

@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHILD_POLICIES } from '../../src/lifecycle/child.ts';
+import type { ProcessIdentity } from '../../src/lifecycle/process-identity.ts';
 import type { Checkpoint } from '../../src/process/checkpoint.ts';
-import { see, signalSeen } from '../support/processes.ts';
+import { isAlive, see, signalSeen } from '../support/processes.ts';
 import type { Random } from './random.ts';
 import { CLI, MISBEHAVE } from './world.ts';
 import type { World } from './world.ts';
@@ -173,9 +174,12 @@ async function reeve(
   let output = '';
   child.stdout.on('data', (chunk) => (output += String(chunk)));
   child.stderr.on('data', (chunk) => (output += String(chunk)));
-  const exit = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const exit = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  );
   if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
-  const code = await exit;
+  const { code, signal } = await exit;
+  if (signal === 'SIGKILL') world.countKill(killAfterMs === undefined ? 'at a crash point' : 'at random');
   const told = `reeve ${args.join(' ')} ${JSON.stringify(env)} -> ${code ?? 'killed'}`;
   world.log(told);
   if (/busy|locked/i.test(output)) return [`"busy" reached a person: ${told}: ${output}`];
@@ -186,19 +190,28 @@ async function killKeeper(world: World, _random: Random, session: string): Promi
   const found = await world.store.sessionByName(session);
   if (found?.run.state !== 'running') return [];
   if (world.env['REEVE_CONTAINMENT'] !== 'cgroup' && NEEDS_KEEPER.has(found.run.argv[2] ?? '')) return [];
-  const { pid, startTime } = found.run.keeper;
-  signalSeen({ pid, startTime: startTime ?? '' }, 'SIGKILL');
-  world.log(`kill -9 of the keeper of ${session} (pid ${pid})`);
+  killNow(world, 'keeper', session, found.run.keeper);
   return [];
 }
 
 async function killHarness(world: World, _random: Random, session: string): Promise<string[]> {
   const found = await world.store.sessionByName(session);
   if (found?.run.state !== 'running' || found.run.harness === null) return [];
-  const { pid, startTime } = found.run.harness;
-  signalSeen({ pid, startTime: startTime ?? '' }, 'SIGKILL');
-  world.log(`kill -9 of the harness of ${session} (pid ${pid})`);
+  killNow(world, 'harness', session, found.run.harness);
   return [];
+}
+
+function killNow(
+  world: World,
+  what: 'keeper' | 'harness',
+  session: string,
+  { pid, startTime }: ProcessIdentity,
+): void {
+  const seen = { pid, startTime: startTime ?? '' };
+  if (!isAlive(seen)) return;
+  signalSeen(seen, 'SIGKILL');
+  world.countKill(`of a ${what}`);
+  world.log(`kill -9 of the ${what} of ${session} (pid ${pid})`);
 }
 
 async function holdKeeper(world: World, random: Random, session: string): Promise<string[]> {
@@ -213,14 +226,17 @@ async function holdKeeper(world: World, random: Random, session: string): Promis
   return [];
 }
 
-/** Look-alikes that Reeve never started: the same program in the same place, one with a mark of another run. */
+/**
+ * Look-alikes that Reeve never started: the same program in the same place, one with a mark of another run. They live for
+ * as long as this process does, and no longer: their standard input is a pipe from it.
+ */
 export function startStrangers(world: World): { stop(): void; seen: ReturnType<typeof see>[] } {
   const marks = [{}, { REEVE_RUN: 'r-0000000000000000' }, { REEVE_HOME: world.home }];
   const children = marks.map((mark) =>
-    spawn('perl', [MISBEHAVE, 'sleeper', 'stranger'], {
+    spawn('perl', [MISBEHAVE, 'stranger', 'stranger'], {
       cwd: world.directory,
       env: { PATH: world.env['PATH'] ?? '', ...mark },
-      stdio: 'ignore',
+      stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
     }),
   );

@@ -3,33 +3,72 @@
  *   1 never two live runs of a session; 2 no run lost; 3 each ended once; 4 nothing of a run alive after its end;
  *   5 no stranger signalled; 6 no child left undealt with after the end of its owner.
  */
-import type { EndedRun, Run } from '../../src/lifecycle/run.ts';
+import type { Ending, Run } from '../../src/lifecycle/run.ts';
 import { isAlive } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { taggedProcesses } from './world.ts';
 import type { Tagged, World } from './world.ts';
 
+/** What is known from earlier looks, so that one costs the same after a day. */
 export interface Watch {
-  /** The endings as first seen: they must never change. */
-  readonly endings: Map<string, string>;
   readonly strangers: readonly Seen[];
+  /** The events up to this one were read. */
+  seq: number;
+  /** The tags of runs, by their ids. */
+  readonly tags: Map<string, string>;
+  /** The endings as first told, by run: they must never change. */
+  readonly ended: Map<string, Ending>;
+  /** The ended runs by their tags. */
+  readonly endedTags: Map<string, string>;
   samples: number;
   mostLiveRuns: number;
 }
 
+export function createWatch(strangers: readonly Seen[]): Watch {
+  const maps = { tags: new Map(), ended: new Map(), endedTags: new Map() };
+  return { strangers, seq: 0, ...maps, samples: 0, mostLiveRuns: 0 };
+}
+
 export async function sample(world: World, watch: Watch): Promise<string[]> {
   // The record first, then the processes: what was on record as ended before a process was seen alive is a violation.
-  const runs = await allRuns(world);
+  const twice = await readEvents(world, watch);
   const seen = taggedProcesses(world);
+  const live = await world.store.live();
   watch.samples += 1;
-  watch.mostLiveRuns = Math.max(watch.mostLiveRuns, runs.filter(({ state }) => state !== 'ended').length);
+  watch.mostLiveRuns = Math.max(watch.mostLiveRuns, live.length);
   return [
+    ...twice,
     ...twoOwners(world, seen),
-    ...aliveAfterEnd(runs, seen),
-    ...changedEndings(runs, watch),
+    ...aliveAfterEnd(watch, seen),
     ...signalledStrangers(watch),
-    ...(await forgottenChildren(world, runs)),
+    ...(await forgottenChildren(
+      world,
+      watch,
+      live.map(({ run }) => run),
+    )),
   ];
+}
+
+/** One read of the log. */
+const EVENTS_AT_ONCE = 1000;
+
+async function readEvents(world: World, watch: Watch): Promise<string[]> {
+  const problems: string[] = [];
+  for (;;) {
+    const events = await world.store.events({ after: watch.seq, limit: EVENTS_AT_ONCE });
+    for (const { seq, kind, runId, data } of events) {
+      watch.seq = seq;
+      if (runId === null) continue;
+      if (kind === 'run.claimed') watch.tags.set(runId, tagOf(data));
+      if (kind !== 'run.ended') continue;
+      // As `takeStep` writes it.
+      const ending = data as unknown as Ending;
+      if (watch.ended.has(runId)) problems.push(`run ${runId} ended again: ${JSON.stringify(ending)}`);
+      watch.ended.set(runId, watch.ended.get(runId) ?? ending);
+      watch.endedTags.set(watch.tags.get(runId) ?? '', runId);
+    }
+    if (events.length < EVENTS_AT_ONCE) return problems;
+  }
 }
 
 /** Both were alive at one moment if the first is still the same living process after the second was seen. */
@@ -51,42 +90,28 @@ function twoOwners(world: World, seen: readonly Tagged[]): string[] {
   });
 }
 
-function aliveAfterEnd(runs: readonly Run[], seen: readonly Tagged[]): string[] {
-  const ended = new Map(runs.flatMap((run) => (run.state === 'ended' ? [[tagOf(run), run] as const] : [])));
+function aliveAfterEnd(watch: Watch, seen: readonly Tagged[]): string[] {
   return seen.flatMap((process) => {
-    const run = ended.get(process.tag);
-    return run === undefined || !isAlive(process)
+    const id = watch.endedTags.get(process.tag);
+    return id === undefined || !isAlive(process)
       ? []
       : [
-          `pid ${process.pid} of ${process.tag} (${run.id}) is alive although it ended: ${JSON.stringify(run.ending)}`,
+          `pid ${process.pid} of ${process.tag} (${id}) is alive although it ended: ${JSON.stringify(watch.ended.get(id))}`,
         ];
   });
 }
 
-/** Runs are read one session after the other, so what seems to be is asked for again. */
-async function forgottenChildren(world: World, runs: readonly Run[]): Promise<string[]> {
-  const ended = new Set(runs.flatMap(({ id, state }) => (state === 'ended' ? [id] : [])));
-  const suspects = runs.filter(({ state, parent }) => state !== 'ended' && ended.has(parent?.ownerId ?? ''));
+/** Read one after another, so what seems to be is asked for again. */
+async function forgottenChildren(world: World, watch: Watch, live: readonly Run[]): Promise<string[]> {
   const problems: string[] = [];
-  for (const { id } of suspects) {
+  for (const { id } of live.filter(({ parent }) => watch.ended.has(parent?.ownerId ?? ''))) {
     const run = await world.store.run(id);
     const owner = run?.parent?.ownerId ?? '';
-    if (run === null || run.state === 'ended' || !ended.has(owner) || run.parent?.waitsUntilMs !== null)
-      continue;
+    if (run === null || run.state === 'ended' || !watch.ended.has(owner)) continue;
+    if (run.parent?.waitsUntilMs !== null) continue;
     problems.push(`run ${id} lives, undealt with, although its owner ${owner} is over`);
   }
   return problems;
-}
-
-function changedEndings(runs: readonly Run[], watch: Watch): string[] {
-  return runs
-    .filter((run): run is EndedRun => run.state === 'ended')
-    .flatMap((run) => {
-      const now = JSON.stringify(run.ending);
-      const before = watch.endings.get(run.id) ?? now;
-      watch.endings.set(run.id, before);
-      return before === now ? [] : [`the ending of ${run.id} changed from ${before} to ${now}`];
-    });
 }
 
 function signalledStrangers(watch: Watch): string[] {
@@ -95,38 +120,26 @@ function signalledStrangers(watch: Watch): string[] {
   );
 }
 
-/** At the end of it all: every launch that claimed has exactly one end on record. */
-export async function settled(world: World): Promise<string[]> {
-  const runs = await allRuns(world);
-  const unended = runs.filter(({ state }) => state !== 'ended').map(({ id }) => `run ${id} never ended`);
-  const problems: string[] = [];
-  for (const sessionId of new Set(runs.map((run) => run.sessionId))) {
-    const events = await world.store.eventsOf(sessionId);
-    const epochs = runs.filter((run) => run.sessionId === sessionId).map(({ epoch }) => epoch);
+/** At the end of it all: every launch that claimed has exactly one end on record, the one that was told of it. */
+export async function settled(world: World, watch: Watch): Promise<string[]> {
+  const { live, ended } = await world.store.overview(Number.MAX_SAFE_INTEGER);
+  const problems = live.map(({ run }) => `run ${run.id} never ended`);
+  for (const { session } of [...live, ...ended]) {
+    const runs = await world.store.runsOf(session.id);
+    const epochs = runs.map(({ epoch }) => epoch);
     if (epochs.some((epoch, index) => epoch !== index + 1))
-      problems.push(`epochs of ${sessionId}: ${epochs.join(', ')}`);
-    for (const { id } of runs.filter((run) => run.sessionId === sessionId)) {
-      const ends = events.filter((event) => event.kind === 'run.ended' && event.runId === id).length;
-      if (ends !== 1) problems.push(`run ${id} has ${ends} ends on record`);
+      problems.push(`epochs of ${session.name}: ${epochs.join(', ')}`);
+    for (const { id, ending } of runs) {
+      const told = JSON.stringify(watch.ended.get(id));
+      if (told !== JSON.stringify(ending ?? undefined))
+        problems.push(`the ending of ${id} is ${JSON.stringify(ending)}, and was told as ${told}`);
     }
   }
-  return [
-    ...unended,
-    ...problems,
-    ...taggedProcesses(world).map(({ pid, tag }) => `pid ${pid} of ${tag} is left`),
-  ];
+  return [...problems, ...taggedProcesses(world).map(({ pid, tag }) => `pid ${pid} of ${tag} is left`)];
 }
 
-export async function allRuns(world: World): Promise<Run[]> {
-  const { live, ended } = await world.store.overview(10_000);
-  const sessions = [...live, ...ended];
-  const runs: Run[] = [];
-  for (const id of new Set(sessions.map(({ session }) => session.id)))
-    runs.push(...(await world.store.runsOf(id)));
-  return runs;
-}
-
-/** The tag is the third word of every command: perl misbehave.pl KIND TAG. */
-function tagOf(run: Run): string {
-  return run.argv[3] ?? '';
+/** The tag is the third word of every command: perl misbehave.pl KIND TAG. As a claim writes it. */
+function tagOf(claimed: Readonly<Record<string, unknown>>): string {
+  const { argv } = claimed as { readonly argv: readonly string[] };
+  return argv[3] ?? '';
 }

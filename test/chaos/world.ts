@@ -11,6 +11,9 @@ import type { Seen } from '../support/processes.ts';
 export const CLI = fileURLToPath(new URL('../../dist/reeve.cjs', import.meta.url));
 export const MISBEHAVE = fileURLToPath(new URL('../fixtures/misbehave.pl', import.meta.url));
 
+/** More than anybody reads; a run of hours does many times that. */
+const MAX_HISTORY = 1000;
+
 export interface Tagged extends Seen {
   readonly tag: string;
 }
@@ -26,7 +29,10 @@ export interface World {
   readonly sessionOf: Map<string, string>;
   /** What was done, latest last, for the story of a violation. */
   readonly history: string[];
+  /** Of what, how many times a SIGKILL was seen to hit. One by which a keeper or a finaliser ended itself is not seen. */
+  readonly kills: Map<string, number>;
   log(text: string): void;
+  countKill(what: string): void;
   dispose(): Promise<void>;
 }
 
@@ -37,6 +43,7 @@ export async function createWorld(seed: number, containment: string): Promise<Wo
   await (await openReeve({ home })).close();
   const store = await openStore({ sqlite: join(home, 'reeve.db') });
   const history: string[] = [];
+  const kills = new Map<string, number>();
   const startedMs = Date.now();
   return {
     directory,
@@ -51,7 +58,12 @@ export async function createWorld(seed: number, containment: string): Promise<Wo
     prefix: `chaos-${seed}-${process.pid}-`,
     sessionOf: new Map(),
     history,
-    log: (text) => history.push(`${String(Date.now() - startedMs).padStart(6)} ms  ${text}`),
+    kills,
+    log: (text) => {
+      history.push(`${String(Date.now() - startedMs).padStart(6)} ms  ${text}`);
+      if (history.length > MAX_HISTORY) history.splice(0, MAX_HISTORY / 2);
+    },
+    countKill: (what) => kills.set(what, (kills.get(what) ?? 0) + 1),
     dispose: async () => {
       await store.close();
       rmSync(directory, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SubmissionDetailView, SubmissionsView } from '../../src/api/submission-view.ts';
 import { MAX_SUBMISSION_BYTES } from '../../src/lifecycle/submission.ts';
 import type { TriggerView } from '../../src/api/http-views.ts';
-import { reviewingIn } from '../support/reviewer.ts';
+import { reviewingIn, sha } from '../support/reviewer.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, runWithToken, told } from './support.ts';
@@ -163,9 +163,9 @@ describe('a run’s token', () => {
       '-w',
       'other',
       '--pr',
-      '1=aaaa1',
+      `1=${sha('aaaa1')}`,
       '--pr',
-      '2=bbbb1',
+      `2=${sha('bbbb1')}`,
       '--reviewer',
       reviews.command,
     ];

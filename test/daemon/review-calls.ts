@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { ErrorCode } from '../../src/api/errors.ts';
 import type { TriggerView } from '../../src/api/http-views.ts';
 import { eventually } from '../support/processes.ts';
-import { REVIEWER } from '../support/reviewer.ts';
+import { REVIEWER, sha } from '../support/reviewer.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import type { Answer, Daemon } from './support.ts';
 
@@ -24,7 +24,7 @@ export function reviewCalls(
   const trigger = (pr: string) =>
     post('/v1/reviews/trigger', {
       worker: 'live',
-      pullRequests: [{ pr, head: randomUUID().replaceAll('-', '') }],
+      pullRequests: [{ pr, head: sha(randomUUID().replaceAll('-', '')) }],
       reviewer: [process.execPath, REVIEWER, place().sandbox.root, 'waits'],
       graceSeconds: 1,
     });

@@ -74,13 +74,20 @@ describe.each(HARNESSES)('%s', (_, name) => {
 
   test('a harness that is only named is told what to review, and how to submit', async () => {
     // What is reviewed is a repository; Codex insists on one.
-    execFileSync('git', ['init', '--quiet'], { cwd: dirname(stage.path('any')) });
-    await trigger(NEW, '--harness', name);
-    const { prompt } = await stage.model.waitForRequest((request) => request.prompt.includes(NEW));
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...args], {
+        cwd: dirname(stage.path('any')),
+        encoding: 'utf8',
+      }).trim();
+    git('init', '--quiet');
+    git('commit', '--quiet', '--allow-empty', '--message', 'one');
+    const head = git('rev-parse', 'HEAD');
+    await trigger(head, '--harness', name);
+    const { prompt } = await stage.model.waitForRequest((request) => request.prompt.includes(head));
     expect(prompt).toContain('REEVE_REVIEW_QUEUE');
     await stage.over('review-worker');
     const { reviews } = await stage.json<{ reviews: ReviewView[] }>(['review', 'ls']);
-    expect(reviews).toMatchObject([{ head: NEW, status: 'failed', reviewer: { session: 'review-worker' } }]);
+    expect(reviews).toMatchObject([{ head, status: 'failed', reviewer: { session: 'review-worker' } }]);
     expect(reviews[0]?.reason).toContain('without submitting');
   });
 });

@@ -180,6 +180,25 @@ function carriedOut(
   return { ...facts, reviews: [...kept, ...created], liveRunId, repeat: 'once' };
 }
 
+/** What is so when the reviewer could not be ended: everything is meant, and nothing has happened. */
+function leftUndone(facts: ReviewFacts, { heads, supersede, move }: ReviewPlan, round: number): ReviewFacts {
+  const [obsolete, moving] = [supersede, move].map((reviews) => new Set(reviews.map(({ id }) => id)));
+  const kept = facts.reviews.map((review): Review => {
+    if (obsolete?.has(review.id) === true)
+      return review.state === 'queued'
+        ? { ...review, state: 'superseded' }
+        : { ...review, intent: 'supersede', supersededBy: 'rev-x' };
+    return moving?.has(review.id) === true ? { ...review, intent: 'move' } : review;
+  });
+  const created = heads.flatMap((head, index): Review[] => {
+    const { pr: key, head: commit, tree: of } = head;
+    const facets = { id: `rev-${round}-${index}`, pr: key, head: commit, tree: of };
+    if (head.is === 'create') return [reviewOf({ ...facets, state: 'queued' })];
+    return head.is === 'duplicate' ? [reviewOf({ ...facets, state: 'duplicate', sameAs: head.of })] : [];
+  });
+  return { ...facts, reviews: [...kept, ...created], repeat: 'once' };
+}
+
 const pr = fc.constantFrom('1', '2', '3');
 const head = fc.constantFrom('a', 'b', 'c');
 const tree = fc.constantFrom(null, 't', 'u');
@@ -191,6 +210,8 @@ const trigger = fc.record({
   repeat: fc.constantFrom('once' as const, 'again' as const),
   /** What reviewers did before it: submit, die, or leave the trigger dead half-way. */
   before: fc.constantFrom('nothing', 'submitted', 'died', 'crashed'),
+  /** Whether the reviewer that has to go can be ended. */
+  canEnd: fc.boolean(),
 });
 
 describe('whatever is triggered in whatever order', () => {
@@ -199,13 +220,21 @@ describe('whatever is triggered in whatever order', () => {
       fc.property(fc.array(trigger, { minLength: 1, maxLength: 8 }), (triggers) => {
         let facts: ReviewFacts = { wanted: [], reviews: [], liveRunId: null, repeat: 'once' };
         const asked = new Map<string, string>();
-        for (const [round, { wanted, repeat, before }] of triggers.entries()) {
+        for (const [round, { wanted, repeat, before, canEnd }] of triggers.entries()) {
           facts = { ...meanwhile(facts, before), wanted, repeat };
           for (const each of wanted) asked.set(each.pr, each.head);
           const made = planReviews(facts);
           // Nothing lives on beside a fresh one, and what is to be superseded never stays with its reviewer.
           if (made.start || made.supersede.some(({ state }) => state === 'running')) {
             expect(made.retire).toBe(facts.liveRunId);
+          }
+          if (made.retire !== null && !canEnd) {
+            facts = leftUndone(facts, made, round);
+            // Tried again, it is the same once more: nobody else is to be ended, and nothing is added.
+            const again = planReviews({ ...facts, wanted });
+            expect(again).toMatchObject({ supersede: [], move: [], retire: facts.liveRunId });
+            expect(again.heads.some(({ is }) => is === 'create' || is === 'duplicate')).toBe(false);
+            continue;
           }
           facts = carriedOut(facts, made, round);
           const open = facts.reviews.filter(isOpen);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOpen, isStanding, reviewStatus, takeReviewStep } from '../../src/lifecycle/review.ts';
+import { explainOpen, isOpen, isStanding, reviewStatus, takeReviewStep } from '../../src/lifecycle/review.ts';
 import type { Review, ReviewStep } from '../../src/lifecycle/review.ts';
 import { reviewOf } from './review-samples.ts';
 
@@ -12,7 +12,7 @@ const STEPS = {
   move: { kind: 'move' },
   cancel: { kind: 'cancel', reason: 'ada cancelled it', when: 'reviewer_over' },
   'cancel now': { kind: 'cancel', reason: 'ada cancelled it', when: 'now' },
-  withdraw: { kind: 'withdraw', because: 'it lives' },
+  wait: { kind: 'wait', because: 'its reviewer lives' },
   leave: { kind: 'leave', runId: 'r-1', was: 'executed', how: 'run r-1 ended as failed' },
   'leave before it executed': { kind: 'leave', runId: 'r-1', was: 'never_started', how: 'it did not start' },
   'leave of another run': { kind: 'leave', runId: 'r-9', was: 'executed', how: 'run r-9 ended' },
@@ -27,6 +27,7 @@ const TAKEN: Readonly<Record<string, Partial<Record<keyof typeof STEPS, string>>
     supersede: 'superseded, null',
     cancel: 'cancelled, null',
     'cancel now': 'cancelled, null',
+    wait: 'queued, null',
     fail: 'failed, null',
   },
   'running, null': {
@@ -39,7 +40,6 @@ const TAKEN: Readonly<Record<string, Partial<Record<keyof typeof STEPS, string>>
     submit: 'submitted, null',
   },
   'running, supersede': {
-    withdraw: 'running, null',
     leave: 'superseded, null',
     'leave before it executed': 'superseded, null',
   },
@@ -47,13 +47,11 @@ const TAKEN: Readonly<Record<string, Partial<Record<keyof typeof STEPS, string>>
     supersede: 'running, supersede',
     cancel: 'running, cancel',
     'cancel now': 'cancelled, null',
-    withdraw: 'running, null',
     leave: 'queued, null',
     'leave before it executed': 'queued, null',
     submit: 'submitted, null',
   },
   'running, cancel': {
-    withdraw: 'running, null',
     leave: 'cancelled, null',
     'leave before it executed': 'cancelled, null',
   },
@@ -152,10 +150,26 @@ describe('a review', () => {
     });
   });
 
-  it('whose end was taken back is as it was', () => {
-    const meant = takeReviewStep(reviewOf(), STEPS.supersede, 9);
-    const kept = meant.taken ? takeReviewStep(meant.review, STEPS.withdraw, 9) : meant;
-    expect(kept).toMatchObject({ taken: true, review: reviewOf() });
+  it('that waits says why, once, and no longer when somebody begins with it', () => {
+    const queued = reviewOf({ state: 'queued' });
+    const waits = takeReviewStep(queued, STEPS.wait, 9);
+    expect(waits).toMatchObject({ review: { ...queued, reason: 'its reviewer lives' } });
+    if (!waits.taken) throw new Error('It was refused.');
+    expect(takeReviewStep(waits.review, STEPS.wait, 10)).toEqual({ taken: false });
+    expect(takeReviewStep(waits.review, STEPS.bind, 10)).toMatchObject({ review: { reason: null } });
+    expect(takeReviewStep(waits.review, STEPS.supersede, 10)).toMatchObject({ review: { reason: null } });
+  });
+
+  it('whose reviewer could not be ended is what was meant for it as soon as that is over', () => {
+    for (const [step, state] of [
+      [STEPS.supersede, 'superseded'],
+      [STEPS.cancel, 'cancelled'],
+      [STEPS.move, 'queued'],
+    ] as const) {
+      const meant = takeReviewStep(reviewOf(), step, 9);
+      const left = meant.taken ? takeReviewStep(meant.review, STEPS.leave, 10) : meant;
+      expect(left).toMatchObject({ taken: true, review: { state } });
+    }
   });
 
   it('stands while it is open and nobody means it to end', () => {
@@ -191,4 +205,35 @@ describe('the status', () => {
       expect([reviewStatus(review, true), reviewStatus(review, false)]).toEqual([now, then]);
     },
   );
+});
+
+describe('the reason', () => {
+  it.each([
+    [
+      { intent: 'supersede', supersededBy: 'rev-2' },
+      'to be superseded by rev-2 once its reviewer, run r-1, is gone',
+    ],
+    [{ intent: 'move' }, 'to go to a fresh reviewer once its reviewer, run r-1, is gone'],
+    [
+      { intent: 'cancel', reason: 'ada cancelled it' },
+      'to be cancelled (ada cancelled it) once its reviewer, run r-1, is gone',
+    ],
+  ] as const)(
+    'of one that runs with %j says what it waits for, and why that is not so yet',
+    (changes, says) => {
+      expect(explainOpen(reviewOf(changes), null)).toBe(says);
+      expect(explainOpen(reviewOf(changes), 'pid 7 lives')).toBe(
+        `${says}; that could not be ended: pid 7 lives`,
+      );
+    },
+  );
+
+  it.each([
+    [{ state: 'running' }, null],
+    [{ state: 'queued', reason: 'nobody can' }, 'nobody can'],
+    [{ state: 'failed', reason: 'it died' }, 'it died'],
+    [{ state: 'superseded', supersededBy: 'rev-2' }, null],
+  ] as const)('of %j is the one on record', (changes, reason) => {
+    expect(explainOpen(reviewOf(changes), 'pid 7 lives')).toBe(reason);
+  });
 });

@@ -49,8 +49,20 @@ function executes(run: Run): StepResult {
   return taken({ ...run, harness: STEPS.executing.harness }, EXECUTES);
 }
 
+function survives(run: LiveRun): StepResult {
+  const intent = run.intent === null ? null : { ...run.intent, failed: STEPS.survive.because };
+  return taken(
+    { ...run, intent },
+    { kind: 'run.survivors', actor: 'bob', data: { survivors: STEPS.survive.survivors } },
+  );
+}
+
 /** A run that nobody started, or another run than the one that ends. */
 const OF_ANOTHER = { await: refused('not_its_child'), detach: refused('not_its_child') };
+const UNDEAD: LiveRun = {
+  ...INTENDED_EXECUTING,
+  intent: { ...INTENT, failed: STEPS.survive.because },
+};
 const CHILD: LiveRun = { ...EXECUTING, parent: PARENTAGE };
 const WAITING: LiveRun = { ...CHILD, parent: { ...PARENTAGE, waitsUntilMs: 4_600 } };
 
@@ -63,6 +75,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: taken({ ...CLAIMED, state: 'running', keeper, containment, startedAtMs: 2_500, awake }, STARTED),
       executing: refused('not_started'),
       intend: intended(CLAIMED),
+      survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(CLAIMED),
     },
@@ -74,6 +87,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_intended'),
       executing: refused('not_started'),
       intend: refused('already_intended'),
+      survive: survives(INTENDED_CLAIM),
       ...OF_ANOTHER,
       end: ended(INTENDED_CLAIM),
     },
@@ -85,6 +99,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: executes(RUNNING),
       intend: intended(RUNNING),
+      survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(RUNNING),
     },
@@ -97,6 +112,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       // The keeper was let go before the intent, so its harness may come up after it, and must be known to be ended.
       executing: executes(INTENDED_RUNNING),
       intend: refused('already_intended'),
+      survive: survives(INTENDED_RUNNING),
       ...OF_ANOTHER,
       end: ended(INTENDED_RUNNING),
     },
@@ -108,6 +124,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(EXECUTING),
+      survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(EXECUTING),
     },
@@ -119,8 +136,21 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: refused('already_intended'),
+      survive: survives(INTENDED_EXECUTING),
       ...OF_ANOTHER,
       end: ended(INTENDED_EXECUTING),
+    },
+  ],
+  [
+    'a running run that could not be ended before',
+    UNDEAD,
+    {
+      start: refused('already_started'),
+      executing: refused('already_started'),
+      intend: refused('already_intended'),
+      survive: refused('already_survived'),
+      ...OF_ANOTHER,
+      end: ended(UNDEAD),
     },
   ],
   [
@@ -130,6 +160,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(CHILD),
+      survive: refused('not_intended'),
       await: taken(WAITING, {
         kind: 'child.waiting',
         actor: 'run run-0',
@@ -153,6 +184,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(run),
+      survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(run),
     },
@@ -164,6 +196,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('ended'),
       executing: refused('ended'),
       intend: refused('ended'),
+      survive: refused('ended'),
       await: refused('ended'),
       detach: refused('ended'),
       end: refused('ended'),

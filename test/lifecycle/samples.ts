@@ -110,6 +110,7 @@ export const STEPS = {
   },
   executing: { kind: 'executing', harness: identityOf(301) },
   intend: { kind: 'intend', intent: { ...INTENT, outcome: 'superseded', actor: 'bob' } },
+  survive: { kind: 'survive', because: 'sleep (pid 300) is alive', survivors: [300], actor: 'bob' },
   await: { kind: 'await', ownerId: 'run-0', withinMs: 600, atMs: 4_000 },
   detach: { kind: 'detach', ownerId: 'run-0' },
   end: {

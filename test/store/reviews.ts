@@ -179,14 +179,12 @@ function describePlan(): void {
     // Whoever forgot to have the other give way is stopped by the database itself.
     await expect(write({ created: [queued('1', 'c')] })).rejects.toThrow();
     expect(await states()).toStrictEqual(['rev-1-a running (supersede) old', 'rev-1-b queued']);
-    await one.stepReviews(
-      [
-        { id: 'rev-1-b', step: { kind: 'fail', reason: 'x' } },
-        { id, step: { kind: 'withdraw', because: 'x' } },
-      ],
-      'ada',
-    );
-    expect(await states()).toStrictEqual(['rev-1-a running old', 'rev-1-b failed']);
+    const wait = [{ id: 'rev-1-b', step: { kind: 'wait', because: 'x' } as const }];
+    expect(await one.stepReviews(wait, 'ada')).toStrictEqual(['rev-1-b']);
+    // Said once, however often it is tried.
+    expect(await one.stepReviews(wait, 'ada')).toStrictEqual([]);
+    expect((await two.reviews({ reference: 'rev-1-b' }))[0]?.review.reason).toBe('x');
+    expect(await states()).toStrictEqual(['rev-1-a running (supersede) old', 'rev-1-b queued']);
   });
 
   test('whose events are refused writes nothing', async () => {
@@ -232,12 +230,12 @@ function describeStep(): void {
 
   test('of several in any order waits for others, and never both for ever', async () => {
     const ids = [await running('1'), await running('2'), await running('3')];
-    const steps = (order: readonly string[], kind: 'move' | 'withdraw') =>
-      order.map((id) => ({ id, step: kind === 'move' ? { kind } : { kind, because: 'x' } }) as const);
+    const steps = (order: readonly string[], kind: 'move' | 'supersede') =>
+      order.map((id) => ({ id, step: kind === 'move' ? { kind } : { kind, by: 'rev-x' } }) as const);
     await Promise.all(
       many(12, (index) =>
         (index % 2 === 0 ? one : two).stepReviews(
-          steps(index % 3 === 0 ? ids : ids.toReversed(), index % 2 === 0 ? 'move' : 'withdraw'),
+          steps(index % 3 === 0 ? ids : ids.toReversed(), index % 2 === 0 ? 'move' : 'supersede'),
           'ada',
         ),
       ),

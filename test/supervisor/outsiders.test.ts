@@ -212,6 +212,44 @@ describe('whoever asks for exactly that', () => {
     ]);
   });
 
+  it.each([['text', []] as const, ['json', ['--json']] as const])(
+    'is told on stderr whom that ended, one line each, also with an answer in %s',
+    async (_, more) => {
+      const nativeId = randomUUID();
+      const first = await standIns.outsider('claude', ['--resume', nativeId]);
+      const second = await standIns.outsider('claude', ['--resume', nativeId, '--model', 'a\u001B[2Jb']);
+      const { code, stdout, stderr } = await sandbox.reeve(resume(nativeId, ...END_IT, ...more));
+      expect([code, stdout.includes(`pid ${first.pid}`)]).toEqual([0, false]);
+      const lines = stderr.split('\n').filter((line) => line.includes('which Reeve did not start'));
+      expect(lines).toHaveLength(2);
+      for (const { pid } of [first, second]) {
+        expect(lines.filter((line) => line.includes(`pid ${pid} (`))).toHaveLength(1);
+      }
+      for (const line of lines) expect(line).toContain(nativeId);
+      expect(stderr).not.toContain('\u001B');
+    },
+  );
+
+  it('is told so at once, whatever becomes of the start', async () => {
+    const nativeId = randomUUID();
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    const killed = await sandbox.reeve(resume(nativeId, ...END_IT), {
+      env: { REEVE_CHECKPOINT: 'launch.claimed=kill' },
+    });
+    expect([isAlive(outsider), killed.signal]).toEqual([false, 'SIGKILL']);
+    expect(killed.stderr).toContain(`pid ${outsider.pid} (`);
+  });
+
+  it('ends nobody for a start that is refused', async () => {
+    const nativeId = randomUUID();
+    await sandbox.json(['run', '--detach', '-s', 'a', '--', 'claude', '--session-id', nativeId]);
+    await sandbox.json(['kill', 'a']);
+    const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+    await sandbox.json(['budget', 'set', 'a', '--max-minutes', '0.000001']);
+    const { error } = await sandbox.json<Failure>(['resume', '--detach', 'a', ...END_IT], 8);
+    expect([error.code, isAlive(outsider)]).toEqual(['over_budget', true]);
+  });
+
   it('leaves alone what an earlier process of the same pid had marked', async () => {
     const nativeId = randomUUID();
     // The older one is forked first and told the pid of the later one, before it executes with that pid in its mark.

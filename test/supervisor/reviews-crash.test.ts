@@ -5,7 +5,7 @@ import { openDaemon } from '../daemon/support.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, isAlive } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
-import { reviewingIn } from '../support/reviewer.ts';
+import { brief, reviewingIn, sha } from '../support/reviewer.ts';
 import type { Reviewing, ReviewFailure } from '../support/reviewer.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -69,7 +69,7 @@ describe('a trigger that supersedes, killed', () => {
     const { process, queue } = await reviews.reviewer(next.reviewer?.run);
     expect(isAlive(old.process)).toBe(false);
     expect(reviews.alive()).toEqual([process]);
-    const current = queue.map(({ pr, head }) => `${pr} at ${head}`).toSorted();
+    const current = queue.map(({ pr, head }) => `${pr} at ${brief(head)}`).toSorted();
     expect(current).toEqual(['1 at aaaa2', '2 at bbbb1']);
     const open = (await reviews.list('--all')).filter(({ status }) => status !== 'superseded');
     expect(open.map(({ status, reviewer }) => [status, reviewer?.run])).toEqual([
@@ -117,7 +117,7 @@ describe('a daemon that carries out a trigger, killed', () => {
       delete sandbox.env['REEVE_CHECKPOINT'];
       const body = {
         worker: 'w',
-        pullRequests: [{ pr: '1', head: 'aaaa2' }],
+        pullRequests: [{ pr: '1', head: sha('aaaa2') }],
         reviewer: ['sh', '-c', reviews.command],
         graceSeconds: 0.3,
       };
@@ -192,7 +192,7 @@ describe('a trigger that finds another at work', () => {
     writeFileSync(go, '');
     child.kill('SIGCONT');
     expect((await finished(child)).code).toBe(0);
-    expect(await second).toMatchObject({ isStarted: true, superseded: [{ head: 'aaaa1' }] });
+    expect(await second).toMatchObject({ isStarted: true, superseded: [{ head: sha('aaaa1') }] });
   });
 
   it('of which nothing can be proven is refused (7), and nothing changes', async () => {

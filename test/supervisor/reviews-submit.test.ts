@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually } from '../support/processes.ts';
-import { reviewingIn } from '../support/reviewer.ts';
+import { reviewingIn, sha } from '../support/reviewer.ts';
 import type { Reviewing } from '../support/reviewer.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -27,7 +27,7 @@ describe('a submission', () => {
       id,
       status: 'up-to-date',
       verdict: 'approve',
-      body: `What ${reviewer?.run} found in 17 at aaaa1.\n`,
+      body: `What ${reviewer?.run} found in 17 at ${sha('aaaa1')}.\n`,
       late: null,
       endedAt: expect.any(String),
     });

@@ -290,6 +290,19 @@ describe('stop', () => {
   );
 });
 
+it.each([['no-such-command-here'], ['./no-such-path'], ['/']])(
+  'a take-over by a command that cannot be executed (%s) is refused, and the owner lives on',
+  async (command) => {
+    const { harness, run } = await launch('a', 'sleep', '60');
+    const { error } = await sandbox.json<{ error: { code: string } }>(
+      ['run', '--detach', '--on-live', 'retire', '-s', 'a', '--', command],
+      2,
+    );
+    expect([error.code, isAlive(harness)]).toEqual(['usage', true]);
+    expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
+  },
+);
+
 it('a superseded foreground run says so calmly and gives its own exit code', async () => {
   const old = sandbox.start(['run', '-s', 'a', '--', 'sleep', '60']);
   const done = finished(old);

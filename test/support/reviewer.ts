@@ -9,6 +9,15 @@ import type { Finished, Sandbox } from './sandbox.ts';
 
 export const REVIEWER = fileURLToPath(new URL('../fixtures/reviewer.mjs', import.meta.url));
 
+/** Tests write heads short; what they stand for is the whole id of a commit. */
+export function sha(short: string): string {
+  return short.padEnd(40, '0');
+}
+
+export function brief(head: string): string {
+  return head.replace(/0+$/, '');
+}
+
 export type ReviewerKind = 'waits' | 'deaf' | 'quick' | 'dies';
 
 export interface ReviewFailure {
@@ -36,7 +45,7 @@ export interface Reviewing {
   json<T>(words: readonly string[], expectedCode?: number): Promise<T>;
   list(...more: readonly string[]): Promise<readonly ReviewView[]>;
   show(id: string): Promise<ReviewDetailView>;
-  /** `PR at HEAD: status`, of all there ever were. */
+  /** `PR at HEAD: status`, of all there ever were, heads as tests write them. */
   told(): Promise<readonly string[]>;
   /** The reviewer of a run, once it has read its queue. */
   reviewer(run: string | undefined): Promise<Told>;
@@ -56,7 +65,7 @@ export function reviewingIn(sandbox: Sandbox, kind: ReviewerKind = 'waits'): Rev
     'trigger',
     '--worker',
     'w',
-    ...Object.entries(heads).flatMap(([pr, head]) => ['--pr', `${pr}=${head}`]),
+    ...Object.entries(heads).flatMap(([pr, head]) => ['--pr', `${pr}=${sha(head)}`]),
     ...(more.includes('--reviewer') ? [] : ['--reviewer', command]),
     ...(more.includes('--grace') ? [] : ['--grace', '0.3']),
     ...more,
@@ -79,7 +88,8 @@ export function reviewingIn(sandbox: Sandbox, kind: ReviewerKind = 'waits'): Rev
     json,
     list,
     show: (id) => json(['show', id]),
-    told: async () => (await list('--all')).map(({ pr, head, status }) => `${pr} at ${head}: ${status}`),
+    told: async () =>
+      (await list('--all')).map(({ pr, head, status }) => `${pr} at ${brief(head)}: ${status}`),
     reviewer: async (run) => {
       await eventually(`run ${run} has its queue`, () => existsSync(file(`${run}.json`)));
       const { pid, ...told } = JSON.parse(readFileSync(file(`${run}.json`), 'utf8')) as Omit<

@@ -24,13 +24,14 @@ export interface TriggerOptions extends HowOptions {
   readonly pr?: readonly string[];
   readonly repo?: string;
   readonly again?: boolean;
+  readonly assumeGone?: boolean;
 }
 
 export async function trigger(options: TriggerOptions): Promise<number> {
   const pullRequests = (options.pr ?? []).map(pullRequestOf);
   return withReeve(async (reeve) => {
-    const { repo, again } = options;
-    const result = await reeve.reviews.trigger({ ...howOf(options), pullRequests, repo, again });
+    const { repo, again, assumeGone } = options;
+    const result = await reeve.reviews.trigger({ ...howOf(options), pullRequests, repo, again, assumeGone });
     print(options, result, renderTrigger(result));
     return 0;
   });
@@ -40,7 +41,7 @@ export async function trigger(options: TriggerOptions): Promise<number> {
 function pullRequestOf(text: string): { pr: string; head: string } {
   const at = text.lastIndexOf('=');
   if (at > 0) return { pr: text.slice(0, at), head: text.slice(at + 1) };
-  throw usage('--pr takes a key and a head, as in --pr 17=4f2a9c1');
+  throw usage('--pr takes a key and a head, as in --pr 17=$(git rev-parse HEAD)');
 }
 
 function howOf({ worker, reviewer, harness, cwd, grace }: HowOptions) {
@@ -161,17 +162,18 @@ export interface CancelOptions extends OutputOptions {
   readonly worker?: string;
   readonly pr?: string;
   readonly grace?: number;
+  readonly assumeGone?: boolean;
 }
 
 export async function cancel(id: string | undefined, options: CancelOptions): Promise<number> {
-  const { worker, pr, grace } = options;
+  const { worker, pr, grace, assumeGone } = options;
   if ((id === undefined) === (worker === undefined) || (id !== undefined && pr !== undefined)) {
     throw usage('Give the id of a review, or --worker SESSION and perhaps --pr KEY');
   }
   const graceMs = grace === undefined ? undefined : grace * 1000;
   return withReeve(async (reeve) => {
-    const request = id === undefined ? { worker: worker ?? '', pr, graceMs } : { review: id, graceMs };
-    const result = await reeve.reviews.cancel(request);
+    const which = id === undefined ? { worker: worker ?? '', pr } : { review: id };
+    const result = await reeve.reviews.cancel({ ...which, graceMs, assumeGone });
     const lines = result.cancelled.map((each) => `${each.pr} at ${each.head.slice(0, 10)}: cancelled.`);
     if (result.retired !== null) lines.push(`Its reviewer ${result.retired} is gone.`);
     print(options, result, lines.length === 0 ? 'Nothing was left to cancel.' : lines.join('\n'));

@@ -11,7 +11,7 @@ import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
 import { print, say } from '../output.ts';
-import { accepted, ownerDetails } from '../../supervisor/owner-words.ts';
+import { accepted, describeUnmanaged, ownerDetails } from '../../supervisor/owner-words.ts';
 import { ERRORS } from '../../api/errors.ts';
 import { clock } from '../../api/time-words.ts';
 
@@ -99,6 +99,10 @@ async function start(
       onLive: options.force === true ? 'retire' : options.onLive,
       harness: options.harness,
       unmanaged: options.unmanaged,
+      onUnmanagedEnded: (owner) =>
+        say(
+          `ended ${describeUnmanaged(owner, Date.now())}, which Reeve did not start: it served conversation ${owner.nativeId}.`,
+        ),
       graceMs: options.grace === undefined ? undefined : options.grace * 1000,
       budget: budgetFrom(options),
       foregroundOutput: options.json === true ? 'stderr' : 'inherit',

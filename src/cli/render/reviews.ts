@@ -1,5 +1,6 @@
 /** Reviews as a table, what wants a person first. */
 import type { ReviewView } from '../../api/http-views.ts';
+import { needsExplaining } from '../../api/review-words.ts';
 import { age } from '../../api/time-words.ts';
 import type { ReviewStatus } from '../../lifecycle/review.ts';
 import { painted, span } from './line.ts';
@@ -58,10 +59,7 @@ function linesOf(review: ReviewView, cells: readonly string[], widths: readonly 
     if (column === WORKER) return bold;
     return column === 0 || column === STATUS ? paint : undefined;
   });
-  // Only where something is the matter: a review that gave way needs no explanation.
-  return review.status === 'failed' && review.reason !== null
-    ? [line, [span(`   └ ${review.reason}`, red)]]
-    : [line];
+  return needsExplaining(review) ? [line, [span(`   └ ${review.reason}`, red)]] : [line];
 }
 
 function lineOf(

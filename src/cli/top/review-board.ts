@@ -2,7 +2,7 @@
 import { amount } from '../../api/amount.ts';
 import type { ReviewView } from '../../api/http-views.ts';
 import type { ReviewStatus } from '../../lifecycle/review.ts';
-import { byWorker, REVIEW_MARKS, reviewSinceMs, shortHead } from '../../api/review-words.ts';
+import { byWorker, needsExplaining, REVIEW_MARKS, reviewSinceMs, shortHead } from '../../api/review-words.ts';
 import { age } from '../../api/time-words.ts';
 import { span } from '../render/line.ts';
 import type { Line, Paint } from '../render/line.ts';
@@ -67,7 +67,7 @@ function reviewLines(review: ReviewView, cells: readonly string[], widths: reado
     span(rest.join(GAP), review.isCurrent ? undefined : dim),
   ];
   // Only where something is the matter: a review that gave way needs no explanation.
-  return status === 'failed' && reason !== null ? [line, [span(`${GUTTER}   └ ${reason}`, red)]] : [line];
+  return needsExplaining(review) ? [line, [span(`${GUTTER}   └ ${reason}`, red)]] : [line];
 }
 
 function cellsOf(review: ReviewView, nowMs: number): string[] {

@@ -15,6 +15,9 @@ import type { Parts } from './parts.ts';
 
 const MAX_GRACE_SECONDS = 86_400;
 const graceSeconds = z.number().min(0).max(MAX_GRACE_SECONDS).optional();
+const assumeGone = z.boolean().default(false).openapi({
+  description: 'On the caller’s word, another trigger of which nothing can be proven from here is gone.',
+});
 const worker = z.string().min(1).max(200).openapi({ description: 'The session whose work is reviewed.' });
 const pr = z.string().min(1).max(200).openapi({ description: 'The key of the pull request.', example: '17' });
 /** The daemon's own directory means nothing to whoever asks. */
@@ -91,6 +94,7 @@ function addTrigger(app: App, { reeve }: Parts): void {
         repo: directory,
         again: z.boolean().default(false),
         graceSeconds,
+        assumeGone,
       })
       .strict(),
     answer: triggerSchema,
@@ -129,16 +133,18 @@ function addEnding(app: App, { reeve }: Parts): void {
         worker: worker.optional(),
         pr: pr.optional(),
         graceSeconds,
+        assumeGone,
       })
       .strict(),
     answer: cancelledSchema,
     does: async ({ body }) => {
       const graceMs = body.graceSeconds === undefined ? undefined : body.graceSeconds * 1000;
-      const { review, worker: session, pr: key } = body;
+      const { review, worker: session, pr: key, assumeGone: isGone } = body;
+      const how = { graceMs, assumeGone: isGone };
       if (review !== undefined && session === undefined && key === undefined)
-        return reeve.reviews.cancel({ review, graceMs });
+        return reeve.reviews.cancel({ review, ...how });
       if (session !== undefined && review === undefined)
-        return reeve.reviews.cancel({ worker: session, pr: key, graceMs });
+        return reeve.reviews.cancel({ worker: session, pr: key, ...how });
       throw new ReeveError('usage', 'Either a review is given, or a worker and perhaps a pull request.');
     },
   });

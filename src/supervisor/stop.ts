@@ -6,6 +6,7 @@ import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
+import { outOfReach } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
@@ -36,6 +37,12 @@ export async function stop(context: Context, reference: string, graceMs: number)
           hint: 'It stays the owner of the session. Look at these processes, then run `reeve kill` again.',
           details: { survivors: result.survivors },
         },
+      );
+    case 'out_of_reach':
+      throw outOfReach(
+        `Run ${run.id} of ${session.name} was not ended, and nothing was changed`,
+        result,
+        ` If you know that it is gone: reeve kill ${session.name} --assume-gone`,
       );
     case 'unproven':
       throw new ReeveError(

@@ -170,11 +170,12 @@ export async function attach(reference: string, options: OutputOptions): Promise
         hint: `Read its log with \`reeve logs ${name}\`, or start it again with \`reeve resume ${name}\`.`,
       });
     }
+    if (run.mode === 'tmux' && options.json !== true) return joinPane(reeve, name);
+    const attached = await reeve.hasLog(run.id);
     if (options.json === true) {
-      print(options, { attached: run.logPath !== null, session: name, run }, '');
+      print(options, { attached, session: name, run }, '');
       return 0;
     }
-    if (run.mode === 'tmux') return joinPane(reeve, name);
     say(`following ${name} (run ${run.id}). Ctrl-C leaves it running.`);
     await followLog(reeve, reference, { follow: true, lines: 20 });
     return 0;

@@ -120,6 +120,19 @@ describe('a run on another host', () => {
     await back();
   });
 
+  it('has its host beside it in the list, which has such a column only then', async () => {
+    const { run } = await launchIn(near, 'a', 'sleep', '60');
+    const { run: own } = await launchIn(near, 'b', 'sleep', '60');
+    const rows = async () => (await near.reeve(['ls'])).stdout.split('\n').map((line) => line.split(/\s\s+/));
+    expect((await rows())[0]).not.toContain('HOST');
+    const back = await elsewhere(run.id);
+    const [heading = [], ...others] = await rows();
+    const at = heading.indexOf('HOST');
+    const hostOf = (name: string) => others.find((cells) => cells.includes(name))?.[at];
+    expect([hostOf('a'), hostOf('b')]).toEqual(['beta', own.host.split('/')[0]]);
+    await back();
+  });
+
   it('owns its session: whatever would start it is refused with exit 4, its host and since when', async () => {
     const { run } = await launchIn(near, 'a', 'sleep', '60');
     const back = await elsewhere(run.id);

@@ -6,6 +6,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { SessionBudgets } from '../../src/api/http-views.ts';
+import type { SessionView } from '../../src/api/session-view.ts';
 import { enforceBudgets } from '../../src/supervisor/budgets.ts';
 import { endOverdueChildren } from '../../src/supervisor/children.ts';
 import { openContext } from '../../src/supervisor/context.ts';
@@ -130,6 +132,31 @@ describe('a run on another host', () => {
     const at = heading.indexOf('HOST');
     const hostOf = (name: string) => others.find((cells) => cells.includes(name))?.[at];
     expect([hostOf('a'), hostOf('b')]).toEqual(['beta', own.host.split('/')[0]]);
+    await back();
+  });
+
+  it('has a budget that is unknown here, not unspent, until its host says how much', async () => {
+    const args = ['run', '--detach', '--max-minutes', '60', '--max-tokens', '1000', '-s', 'a'];
+    const { run } = await near.json<SessionView>([...args, '--', 'sleep', '60']);
+    const back = await elsewhere(run.id);
+    await query(`update reeve.sessions set harness = 'claude'`);
+    const budgets = async () => {
+      const [found] = await near.json<SessionBudgets[]>(['budget', 'a']);
+      return new Map(found?.budgets.map(({ kind, spent, state }) => [kind, { spent, state }]));
+    };
+    expect(await budgets()).toEqual(
+      new Map([
+        ['tokens', { spent: 0, state: 'unknown' }],
+        ['minutes', { spent: 0, state: 'unknown' }],
+      ]),
+    );
+    for (const verb of ['budget', 'show']) {
+      const { stdout } = await near.reeve([verb, 'a']);
+      expect(stdout).toContain('unknown of 60 min');
+      expect(stdout).toContain('measured on beta');
+    }
+    await query('update reeve.runs set awake_ms = 3 * 60000');
+    expect((await budgets()).get('minutes')).toEqual({ spent: 3, state: 'within' });
     await back();
   });
 

@@ -33,6 +33,8 @@ export function placeOf(run: Run, { hasRecords, ...here }: Vantage): Place {
 export interface OutOfReach {
   readonly because: string;
   readonly wayOn: string;
+  /** Whether there may be no other way to learn of its end than a person's word. */
+  readonly needsWord: boolean;
   /** For programs. */
   readonly details: Readonly<Record<string, string>>;
 }
@@ -48,6 +50,7 @@ export function whyNotJudged(place: Place): OutOfReach | null {
       return {
         because: `its records are in another state directory of this machine${which}`,
         wayOn: `Do it from that state directory${how}`,
+        needsWord: directory === null,
         details: directory === null ? {} : { home: directory },
       };
     }
@@ -56,6 +59,7 @@ export function whyNotJudged(place: Place): OutOfReach | null {
       return {
         because: `it is on another host, ${name}`,
         wayOn: `Do it on ${name}`,
+        needsWord: true,
         details: { host: place.host },
       };
     }
@@ -72,6 +76,7 @@ export function whyNotEnded(run: Run, place: Place, unsignallable: readonly numb
     ? {
         because: `it belongs to another user, and this one may not signal it (pid ${pid})`,
         wayOn: `Do it as ${owner}`,
+        needsWord: false,
         details: { startedBy: run.actor },
       }
     : { ...unjudged, wayOn: `${unjudged.wayOn}, as ${owner}` };

@@ -83,12 +83,17 @@ function liveOwnerError(owner: Refused, nowMs: number): ReeveError {
 }
 
 /** It may well be alive, and nobody here can end it. */
-function awayError(owner: Owner, { because, wayOn, details }: OutOfReach, who: string): ReeveError {
+function awayError(owner: Owner, away: OutOfReach, who: string): ReeveError {
   const { name } = owner.session;
-  return new ReeveError('live_owner', `${name} already has a live owner: ${who}; ${because}.`, {
-    hint: `${wayOn}: reeve stop ${name}    If you know that it is gone: reeve kill ${name} --assume-gone`,
-    details: { ...details, ...ownerDetails(owner) },
+  return new ReeveError('live_owner', `${name} already has a live owner: ${who}; ${away.because}.`, {
+    hint: `${withWord(away, name)}.`,
+    details: { ...away.details, ...ownerDetails(owner) },
   });
+}
+
+/** The way on, and the last one there is. */
+export function withWord({ wayOn, needsWord }: OutOfReach, name: string): string {
+  return needsWord ? `${wayOn}; or, if you know that it is gone: reeve kill ${name} --assume-gone` : wayOn;
 }
 
 function insideError(owner: Owner): ReeveError {

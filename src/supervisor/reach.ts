@@ -1,5 +1,5 @@
 /** What can be done about a run from here: the one place that asks lifecycle/reach.ts, for all who judge, write or end. */
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/reach.ts';
@@ -29,8 +29,26 @@ export function isOnOtherHost(context: Context, run: Run): boolean {
   return placeOfRun(context, run).is === 'other_host';
 }
 
-export function outOfReach(what: string, { because, wayOn, details }: OutOfReach, more = ''): ReeveError {
-  return new ReeveError('out_of_reach', `${what}: ${because}.`, { hint: `${wayOn}.${more}`, details });
+export function outOfReach(what: string, { because, wayOn, details }: OutOfReach): ReeveError {
+  return new ReeveError('out_of_reach', `${what}: ${because}.`, { hint: `${wayOn}.`, details });
+}
+
+/** Throws for a run whose records are still there, in another state directory of this machine: no word outweighs them. */
+export function refuseWord(context: Context, { session, run }: SessionWithRun): void {
+  const place = placeOfRun(context, run);
+  if (place.is !== 'other_directory' || place.directory === null || isGone(place.directory)) return;
+  const away = whyNotJudged(place);
+  if (away !== null) throw outOfReach(`${session.name} cannot be assumed gone`, away);
+}
+
+/** One that may not be looked into is not known to be gone. */
+function isGone(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  }
 }
 
 /** Throws where what is to be looked at is not here. */

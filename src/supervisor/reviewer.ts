@@ -14,7 +14,6 @@ import { launch } from './launch.ts';
 import type { Claimed } from './launch.ts';
 import { ownProgram } from './own-program.ts';
 import { accepted } from './owner-words.ts';
-import { notEnded, outOfReach } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { ReviewerCommand } from './review-request.ts';
@@ -43,20 +42,18 @@ export async function endReviewer(
     result.is === 'survivors'
       ? `processes of it are alive after SIGKILL: ${describeMembers(result.survivors)}`
       : result.because;
-  throw new ReeveError(result.is, `The reviewer, run ${run.id}, could not be ended: ${because}.`, {
-    hint: 'It goes on as before. Look with `reeve review ls`, and trigger again once it is gone.',
-    details: { run: run.id },
-  });
+  throw new ReeveError(
+    result.is === 'survivors' ? 'survivors' : 'unproven',
+    `The reviewer, run ${run.id}, could not be ended: ${because}.`,
+    {
+      hint: 'It goes on as before. Look with `reeve review ls`, and trigger again once it is gone.',
+      details: { run: run.id },
+    },
+  );
 }
 
-/**
- * A reviewer that would have to end itself can do nothing after that. Whoever may not end it must not plan as if: what
- * is on record about its reviews would wait for an end that nobody brings about.
- */
+/** A reviewer that would have to end itself can do nothing after that. */
 export function refuseInside(context: Context, run: LiveRun): void {
-  const away = notEnded(context, run);
-  if (away !== null)
-    throw outOfReach(`The reviewer, run ${run.id}, was not ended, and nothing was changed`, away);
   if (context.environment[RUN_MARK] !== run.id && !isBelow(context, run)) return;
   throw new ReeveError(
     'inside_own_run',

@@ -6,7 +6,8 @@ import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
-import { outOfReach } from './reach.ts';
+import { outOfReach, refuseWord } from './reach.ts';
+import { withWord } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
@@ -39,11 +40,10 @@ export async function stop(context: Context, reference: string, graceMs: number)
         },
       );
     case 'out_of_reach':
-      throw outOfReach(
-        `Run ${run.id} of ${session.name} was not ended, and nothing was changed`,
-        result,
-        ` If you know that it is gone: reeve kill ${session.name} --assume-gone`,
-      );
+      throw outOfReach(`Run ${run.id} of ${session.name} was not ended, and nothing was changed`, {
+        ...result,
+        wayOn: withWord(result, session.name),
+      });
     case 'unproven':
       throw new ReeveError(
         'unproven',
@@ -72,6 +72,7 @@ export async function assumeGone(context: Context, reference: string): Promise<S
       },
     );
   }
+  refuseWord(context, { session, run });
   const visible = runTree(context.table, seen.run).find();
   if (visible.length > 0) {
     throw new ReeveError(

@@ -3,7 +3,8 @@
  * user. One PostgreSQL, the built CLI, real processes. Nothing of such a run may change on record.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionBudgets } from '../../src/api/http-views.ts';
@@ -11,6 +12,8 @@ import type { SessionView } from '../../src/api/session-view.ts';
 import { enforceBudgets } from '../../src/supervisor/budgets.ts';
 import { endOverdueChildren } from '../../src/supervisor/children.ts';
 import { openContext } from '../../src/supervisor/context.ts';
+import { installStandIns } from '../fixtures/stand-in-harness.ts';
+import { openPanes } from '../fixtures/stand-in-tui.ts';
 import { launchIn } from '../support/launch.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { eventually, isAlive, see } from '../support/processes.ts';
@@ -215,10 +218,54 @@ describe('a run of another state directory of this machine', () => {
     expect(seen.doubt).toContain(near.home);
     expect((await far.list()).map(({ status }) => status)).toEqual(['unknown']);
     for (const start of STARTS) expect((await far.reeve(start)).code).toBe(7);
-    const { error } = await far.json<Failure>(['stop', 'a'], 7);
-    expect(error.hint).toContain(`REEVE_HOME=${near.home}`);
+    for (const words of [['stop'], ['kill', '--assume-gone']]) {
+      const { error } = await far.json<Failure>([...words, 'a'], 7);
+      expect(error.code).toBe('out_of_reach');
+      expect(error.hint).toContain(`REEVE_HOME=${near.home}`);
+    }
     expect(await onRecord()).toEqual(before);
     expect((await near.show('a')).run).toMatchObject({ outcome: 'completed', exitCode: 0 });
+  });
+
+  it('is lost on a person’s word once its state directory is gone', async () => {
+    near.env['REEVE_CHECKPOINT'] = 'finalise.begun=kill';
+    const launched = await launchWaiting();
+    delete near.env['REEVE_CHECKPOINT'];
+    await letGo(launched);
+    rmSync(near.home, { recursive: true });
+    await far.json(['kill', '--assume-gone', 'a']);
+    expect((await far.show('a')).run.outcome).toBe('lost');
+  });
+
+  it('is looked at by nobody else: what its harness holds open is put on record from its own', async () => {
+    const standIns = installStandIns(near, 'code');
+    const nativeId = randomUUID();
+    near.env['STAND_IN_ID'] = nativeId;
+    near.env['CODE_HOME'] = near.path('code-home');
+    const { run } = await near.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'code']);
+    await standIns.ready(run.pid);
+    await query('update reeve.sessions set native_id = null');
+    await query('delete from reeve.native_sessions');
+    await query('update reeve.runs set native = null');
+    const before = await onRecord();
+    expect((await far.show('a')).nativeId).toBeNull();
+    expect(await onRecord()).toEqual(before);
+    expect((await near.show('a')).nativeId).toBe(nativeId);
+  });
+
+  it('has a screen that only its own tmux shows', async () => {
+    const panes = openPanes(near);
+    await near.json(['run', '--tmux', '--detach', '-s', 'a', '--', 'sleep', '60']);
+    for (const words of [
+      ['logs', '--screen', 'a'],
+      ['attach', 'a'],
+      ['send', 'a', 'hello'],
+    ]) {
+      const { code, stderr } = await far.reeve(words);
+      expect({ code, isNamed: stderr.includes(near.home) }).toEqual({ code: 7, isNamed: true });
+    }
+    await near.json(['kill', 'a']);
+    await eventually('its tmux server is gone', () => panes.tmux('list-sessions').code !== 0);
   });
 
   it('is not ended from there, and what it then does by itself is its outcome', async () => {

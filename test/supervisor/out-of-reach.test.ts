@@ -110,7 +110,7 @@ describe('a run on another host', () => {
 
   it.each(['logs', 'logs -f', 'attach'])('is named by `%s`, which cannot show it', async (verb) => {
     const words = verb.split(' ');
-    const { run } = await launchIn(near, 'a', 'sleep', '60');
+    const { run } = await launchIn(near, 'a', 'sleep', '600');
     const back = await elsewhere(run.id);
     const said = await near.reeve([...words, 'a']);
     expect({ code: said.code, stdout: said.stdout }).toEqual({ code: 7, stdout: '' });
@@ -126,8 +126,8 @@ describe('a run on another host', () => {
   });
 
   it('has its host beside it in the list, which has such a column only then', async () => {
-    const { run } = await launchIn(near, 'a', 'sleep', '60');
-    const { run: own } = await launchIn(near, 'b', 'sleep', '60');
+    const { run } = await launchIn(near, 'a', 'sleep', '600');
+    const { run: own } = await launchIn(near, 'b', 'sleep', '600');
     const rows = async () => (await near.reeve(['ls'])).stdout.split('\n').map((line) => line.split(/\s\s+/));
     expect((await rows())[0]).not.toContain('HOST');
     const back = await elsewhere(run.id);
@@ -140,7 +140,7 @@ describe('a run on another host', () => {
 
   it('has a budget that is unknown here, not unspent, until its host says how much', async () => {
     const args = ['run', '--detach', '--max-minutes', '60', '--max-tokens', '1000', '-s', 'a'];
-    const { run } = await near.json<SessionView>([...args, '--', 'sleep', '60']);
+    const { run } = await near.json<SessionView>([...args, '--', 'sleep', '600']);
     const back = await elsewhere(run.id);
     await query(`update reeve.sessions set harness = 'claude'`);
     const budgets = async () => {
@@ -164,7 +164,7 @@ describe('a run on another host', () => {
   });
 
   it('owns its session: whatever would start it is refused with exit 4, its host and since when', async () => {
-    const { run } = await launchIn(near, 'a', 'sleep', '60');
+    const { run } = await launchIn(near, 'a', 'sleep', '600');
     const back = await elsewhere(run.id);
     const before = await onRecord();
     for (const start of STARTS) {
@@ -184,7 +184,7 @@ describe('a run on another host', () => {
   });
 
   it('is not ended from here: nothing of it changes, until a person gives their word', async () => {
-    const { run } = await launchIn(near, 'a', 'sleep', '60');
+    const { run } = await launchIn(near, 'a', 'sleep', '600');
     const back = await elsewhere(run.id);
     const before = await onRecord();
     for (const verb of ['stop', 'kill']) {
@@ -201,7 +201,7 @@ describe('a run on another host', () => {
 
 describe('a run of another state directory of this machine', () => {
   it('is seen to live, and its log can be read', async () => {
-    await launchIn(near, 'a', 'sh', '-c', 'echo hello; exec sleep 60');
+    await launchIn(near, 'a', 'sh', '-c', 'echo hello; exec sleep 600');
     const { status, run } = await far.show('a');
     expect({ status, liveness: run.liveness }).toEqual({ status: 'working', liveness: 'alive' });
     await eventually('its output', async () => (await far.reeve(['logs', 'a'])).stdout === 'hello\n');
@@ -255,7 +255,7 @@ describe('a run of another state directory of this machine', () => {
 
   it('has a screen that only its own tmux shows', async () => {
     const panes = openPanes(near);
-    await near.json(['run', '--tmux', '--detach', '-s', 'a', '--', 'sleep', '60']);
+    await near.json(['run', '--tmux', '--detach', '-s', 'a', '--', 'sleep', '600']);
     for (const words of [
       ['logs', '--screen', 'a'],
       ['attach', 'a'],

@@ -5,14 +5,25 @@ import type { BudgetView } from './http-views.ts';
 /** What 0.29 times 100 lacks to 29. */
 const ROUNDING = 1e-6;
 
-/** `1.69M of 2M tokens, session`. */
-export function budgetWords({ kind, scope, spent, limit }: BudgetView): string {
-  return `${spentWords(kind, spent, limit)}, ${scope}`;
+/** `1.69M of 2M tokens, session`; `unknown of 60 min, run (measured on beta)`. */
+export function budgetWords(budget: BudgetView): string {
+  return `${spentWords(budget)}, ${budget.scope}${hostWords(budget)}`;
 }
 
 /** `84%`; never 100 before the limit is reached, nor 80 before a person is warned. */
-export function percentWords({ fraction }: BudgetView): string {
-  return `${Math.floor(fraction * 100 + ROUNDING)}%`;
+export function percentWords({ fraction, state }: BudgetView): string {
+  return state === 'unknown' ? '?' : `${Math.floor(fraction * 100 + ROUNDING)}%`;
+}
+
+/** What is spent, given in words, as far as it is known. */
+export function soFar({ state, spent }: Pick<BudgetView, 'state' | 'spent'>, words: string): string {
+  if (state !== 'unknown') return words;
+  return spent > 0 ? `at least ${words}` : 'unknown';
+}
+
+/** Who knows more; goes behind the figures. */
+export function hostWords({ measuredOn }: Pick<BudgetView, 'measuredOn'>): string {
+  return measuredOn === undefined ? '' : ` (measured on ${measuredOn})`;
 }
 
 /** The one that is used up most; undefined when there is none. */
@@ -20,14 +31,15 @@ export function tightest(budgets: readonly BudgetView[]): BudgetView | undefined
   return budgets.toSorted((one, other) => other.fraction - one.fraction)[0];
 }
 
-function spentWords(kind: BudgetView['kind'], spent: number, limit: number): string {
+function spentWords(budget: BudgetView): string {
+  const { kind, spent, limit } = budget;
   switch (kind) {
     case 'tokens':
-      return `${amount(spent)} of ${amount(limit)} tokens`;
+      return `${soFar(budget, amount(spent))} of ${amount(limit)} tokens`;
     case 'cost':
-      return `$${spent.toFixed(2)} of $${limit.toFixed(2)}`;
+      return `${soFar(budget, `$${spent.toFixed(2)}`)} of $${limit.toFixed(2)}`;
     case 'minutes':
-      return `${minutes(spent)} of ${minutes(limit)} min`;
+      return `${soFar(budget, minutes(spent))} of ${minutes(limit)} min`;
   }
 }
 

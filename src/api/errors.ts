@@ -19,6 +19,7 @@ export const ERRORS = {
   fenced: { httpStatus: 409, exitCode: 5 },
   unproven: { httpStatus: 503, exitCode: 7 },
   survivors: { httpStatus: 503, exitCode: 7 },
+  out_of_reach: { httpStatus: 409, exitCode: 7 },
   store_unavailable: { httpStatus: 503, exitCode: 7 },
   store_behind: { httpStatus: 503, exitCode: 7 },
   process_table: { httpStatus: 503, exitCode: 7 },

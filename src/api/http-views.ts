@@ -11,7 +11,10 @@ export interface BudgetView {
   readonly limit: number;
   /** Of the limit; more than 1 when it was overspent. */
   readonly fraction: number;
-  readonly state: 'within' | 'warn' | 'over';
+  /** `unknown`: at least `spent` was spent, and how much more is known by another host only. */
+  readonly state: 'within' | 'warn' | 'over' | 'unknown';
+  /** Of an unknown one: that host. */
+  readonly measuredOn?: string | undefined;
 }
 
 export interface BudgetDetail extends BudgetView {

@@ -107,7 +107,10 @@ const budgetShape = {
   spent: z.number(),
   limit: z.number(),
   fraction: z.number().openapi({ description: 'Of the limit; more than 1 when it was overspent.' }),
-  state: z.enum(['within', 'warn', 'over']),
+  state: z.enum(['within', 'warn', 'over', 'unknown']).openapi({
+    description: 'Unknown: at least `spent` was spent, and another host has not said how much more.',
+  }),
+  measuredOn: z.string().optional().openapi({ description: 'That host.' }),
 };
 const budgetSchema = z.object(budgetShape).strict().openapi('Budget') satisfies z.ZodType<BudgetView>;
 const onExceeded = z.enum(['end', 'ask']);

@@ -22,6 +22,7 @@ import { readConfig } from '../supervisor/config.ts';
 import type { StoredEvent } from '../supervisor/events.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
+import { isHere } from '../supervisor/reach.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
 import { spoolOf } from '../supervisor/reports.ts';
@@ -261,9 +262,10 @@ function notifications(context: Context, latestSeq: number, options: ServeOption
   });
 }
 
-async function isOfThisHost({ store, table }: Context, { runId }: StoredEvent): Promise<boolean> {
-  if (store.engine === 'sqlite' || runId === null) return true;
-  return (await store.run(runId))?.launcher.host === table.host.host;
+async function isOfThisHost(context: Context, { runId }: StoredEvent): Promise<boolean> {
+  if (context.store.engine === 'sqlite' || runId === null) return true;
+  const found = await context.store.run(runId);
+  return found !== null && isHere(context, found);
 }
 
 function ownVersion(): string {

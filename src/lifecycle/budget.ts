@@ -45,7 +45,12 @@ export interface Spent {
   readonly minutes: number;
   /** Models whose price is not known: what they cost cannot exceed anything. */
   readonly unpriced: readonly string[];
+  /** Present where a part is not in it, because the host that measures it has said nothing yet. */
+  readonly unmeasured?: Unmeasured | undefined;
 }
+
+/** The host that measures it. */
+export type Unmeasured = Partial<Readonly<Record<BudgetKind, string>>>;
 
 /** A budget in force, and what was spent of it. */
 export interface Budget {
@@ -59,7 +64,8 @@ export interface Budget {
   readonly spent: Spent;
 }
 
-type BudgetState = 'within' | 'warn' | 'over';
+/** `unknown`: not near its limit as far as is known, but not all of what was spent is. */
+type BudgetState = 'within' | 'warn' | 'over' | 'unknown';
 
 export interface Verdict {
   readonly scope: BudgetScope;
@@ -68,6 +74,8 @@ export interface Verdict {
   readonly limit: number;
   readonly fraction: number;
   readonly state: BudgetState;
+  /** Of an unknown one: the host that knows more. At least `spent` was spent. */
+  readonly measuredOn?: string;
   readonly holder: string;
   readonly ownerId: string | null;
   readonly onExceeded: OnExceeded;
@@ -87,8 +95,12 @@ function verdictOn(budget: Budget, kind: BudgetKind, warnAt: number): Verdict | 
   const spent = budget.spent[kind];
   // A limit of nought is over from the beginning.
   const fraction = limit > 0 ? spent / limit : Number.MAX_VALUE;
-  const state = fraction >= 1 ? 'over' : fraction >= warnAt ? 'warn' : 'within';
-  return { scope, kind, spent, limit, fraction, state, holder, ownerId, onExceeded };
+  const known = { scope, kind, spent, limit, fraction, holder, ownerId, onExceeded };
+  if (fraction >= warnAt) return { ...known, state: fraction >= 1 ? 'over' : 'warn' };
+  const measuredOn = budget.spent.unmeasured?.[kind];
+  return measuredOn === undefined
+    ? { ...known, state: 'within' }
+    : { ...known, state: 'unknown', measuredOn };
 }
 
 export interface BudgetPlan {
@@ -135,7 +147,7 @@ export function nextLookMs(runId: string, verdicts: readonly Verdict[], warnAt: 
   const waits = verdicts.map(({ kind, ownerId, state, spent, limit }) => {
     if ((ownerId !== null && ownerId !== runId) || state === 'over') return OTHERS_LOOK_MS;
     if (kind !== 'minutes') return SPENDING_LOOK_MS;
-    const until = state === 'within' ? limit * warnAt : limit;
+    const until = state === 'warn' ? limit : limit * warnAt;
     return Math.ceil((until - spent) * 60_000);
   });
   return Math.max(1, Math.min(LAST_LOOK_MS, ...waits));

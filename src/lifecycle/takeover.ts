@@ -19,6 +19,8 @@ export type StartPlan =
 
 export interface OwnerFacts {
   readonly liveness: Liveness;
+  /** Where nothing of it can be seen from here. What its record says is then all there is. */
+  readonly isOnOtherHost: boolean;
   /** The caller is itself part of the owner's tree, and would end before it could start the successor. */
   readonly callerIsInside: boolean;
 }
@@ -29,7 +31,11 @@ export function planStart(owner: OwnerFacts | null, onLive: OnLive): StartPlan {
     case 'dead':
       return { do: 'reconcile' };
     case 'unknown':
-      return { do: 'refuse', code: 'unproven', because: owner.liveness.because };
+      return {
+        do: 'refuse',
+        code: owner.isOnOtherHost ? 'live_owner' : 'unproven',
+        because: owner.liveness.because,
+      };
     case 'alive':
       return planAgainstLiving(owner, onLive);
   }

@@ -12,6 +12,7 @@ import { probe } from '../process/liveness.ts';
 import type { Context } from './context.ts';
 import { holdNamed } from './ownership/hold.ts';
 import { liveProcess } from './discovery.ts';
+import { isHere } from './reach.ts';
 import type { Reconciled } from './reconcile.ts';
 
 export interface Look {
@@ -24,6 +25,8 @@ export async function lookAt(context: Context, session: Session, seen: Reconcile
   const { run } = seen;
   const nothing = { session: withNative(session, run), seen, activity: run.activity };
   if (run.state !== 'running' || seen.liveness !== 'alive' || session.harness === 'command') return nothing;
+  // What is seen is put on record, which only those do who have the rest of it.
+  if (!isHere(context, run)) return nothing;
   const adapter = await adapterNamed(session.harness);
   const process = harnessProcess(context, run);
   // What a dead one said last is no longer so; its keeper is about to record its end.

@@ -13,6 +13,7 @@ import type { Price, SpentOnDay } from '../lifecycle/price.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { isConfigured } from './budget-policy.ts';
 import type { Context } from './context.ts';
+import { unmeasured } from './unmeasured.ts';
 
 /** Finds budgets for several runs in one go: what counts for many is asked once. */
 export interface BudgetFinder {
@@ -130,7 +131,10 @@ async function spentWithBelow(
   const all = [...new Map([...runs, ...below].map((run) => [run.id, run])).values()];
   const spans = all.flatMap((run) => awakeSpan(run, here) ?? []);
   const sums = await context.store.spentByRuns(all.map(({ id }) => id));
-  return spentOf(sums, prices, awakeTotalMs(spans));
+  return {
+    ...spentOf(sums, prices, awakeTotalMs(spans)),
+    unmeasured: await unmeasured(context, all, here),
+  };
 }
 
 /** What was live at midnight counts from then on, as far as the wall clock can tell. */
@@ -142,7 +146,8 @@ async function dayBudget(
 ): Promise<Budget> {
   const day = new Date(nowMs).toISOString().slice(0, 10);
   const midnightMs = Date.parse(day);
-  const spans = (await context.store.runsSince(midnightMs)).flatMap((run) => {
+  const runs = await context.store.runsSince(midnightMs);
+  const spans = runs.flatMap((run) => {
     const span = awakeSpan(run, here);
     return span === null ? [] : [spanSince(span, midnightMs, run.ending?.endedAtMs ?? nowMs)];
   });
@@ -152,7 +157,10 @@ async function dayBudget(
     ownerId: null,
     limits: policy.day,
     onExceeded: policy.onExceeded,
-    spent: spentOf(await context.store.spentOnDay(day), policy.prices, awakeTotalMs(spans)),
+    spent: {
+      ...spentOf(await context.store.spentOnDay(day), policy.prices, awakeTotalMs(spans)),
+      unmeasured: await unmeasured(context, runs, here),
+    },
   };
 }
 

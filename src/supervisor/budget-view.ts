@@ -92,6 +92,7 @@ function detailed(verdict: Verdict, budgets: readonly Budget[]): BudgetDetail {
   };
 }
 
-function shown({ scope, kind, spent, limit, fraction, state }: Verdict): BudgetView {
-  return { scope, kind, spent, limit, fraction, state };
+function shown({ scope, kind, spent, limit, fraction, state, measuredOn }: Verdict): BudgetView {
+  const known = { scope, kind, spent, limit, fraction, state };
+  return measuredOn === undefined ? known : { ...known, measuredOn };
 }

@@ -14,6 +14,7 @@ import { findBudgets } from './budget-facts.ts';
 import type { BudgetFinder } from './budget-facts.ts';
 import { isConfigured, usablePolicy } from './budget-policy.ts';
 import type { Context } from './context.ts';
+import { isHere } from './reach.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { needLedger, readSpending } from './read-spending.ts';
 
@@ -37,7 +38,7 @@ export async function enforceBudgets(given: Context): Promise<Enforced> {
   const nothing = { budgeted: 0, ended: 0, problem };
   // Most have no budgets at all, and then this is all that it costs.
   if (!isConfigured(policy) && (await context.store.budgetedSessions()).length === 0) return nothing;
-  const live = (await context.store.live()).filter((each) => isHere(context, each));
+  const live = (await context.store.live()).filter(({ run }) => isHere(context, run));
   const finder = findBudgets(context, policy);
   const enforced: Held[] = [];
   for (const each of live) enforced.push(await hold(context, each, policy, finder));
@@ -121,8 +122,4 @@ function dataOf(verdict: Verdict): Readonly<Record<string, unknown>> {
 async function recordAwake({ store, table }: Context, run: LiveRun): Promise<void> {
   const span = awakeSpan(run, { clock: clockOf(table.host), nowMs: table.awakeMs() });
   if (span !== null) await store.recordAwake(run.id, span.toMs - span.fromMs);
-}
-
-function isHere({ table }: Context, { run }: SessionWithRun): boolean {
-  return (run.keeper ?? run.launcher).host === table.host.host;
 }

@@ -11,6 +11,7 @@ import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
 import { CHILD_GRACE_MS } from './lineage.ts';
+import { isHere } from './reach.ts';
 import { intentNow, retireRun } from './retire.ts';
 
 /** Null when each was dealt with; otherwise a sentence without its full stop, which is on record with the owner too. */
@@ -69,6 +70,7 @@ async function cancel(
   switch (result.is) {
     case 'ended':
       return null;
+    case 'out_of_reach':
     case 'unproven':
       return result.because;
     case 'survivors':
@@ -78,9 +80,7 @@ async function cancel(
 
 /** Ends those that have waited in vain for a successor of their owner. */
 export async function endOverdueChildren(context: Context): Promise<readonly SessionWithRun[]> {
-  const overdue = (await context.store.overdueChildren()).filter(
-    ({ run }) => (run.keeper ?? run.launcher).host === context.table.host.host,
-  );
+  const overdue = (await context.store.overdueChildren()).filter(({ run }) => isHere(context, run));
   await Promise.all(
     overdue.map(async ({ run }) => {
       if (run.state === 'ended') return;

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import type { OutOfReach } from '../lifecycle/reach.ts';
 import type { EndedRun, LiveRun, RunMode } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import type { BudgetChange } from '../lifecycle/session-budget.ts';
@@ -28,6 +29,7 @@ import { isInsideChild } from './lineage.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
 import type { ChildRequest } from './parentage.ts';
+import { isOnOtherHost, notEnded } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { newId } from './new-id.ts';
 import { announce, keepContinuity, registerHost } from './ownership/continuity.ts';
@@ -80,7 +82,12 @@ export interface Owner extends SessionWithRun {
 export type LaunchResult =
   | ({ readonly is: 'started'; readonly replaced: EndedRun | null } & Started)
   | ({ readonly is: 'attached' } & Owner)
-  | ({ readonly is: 'refused'; readonly code: 'live_owner' | 'inside_own_run' } & Owner)
+  /** `away` says why it could not be ended from here, when it could not. */
+  | ({
+      readonly is: 'refused';
+      readonly code: 'live_owner' | 'inside_own_run';
+      readonly away: OutOfReach | null;
+    } & Owner)
   | ({ readonly is: 'unproven'; readonly because: string } & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
@@ -310,7 +317,8 @@ async function dealWithOwner(
   const liveness = probeRun(context, run);
   const callerIsInside =
     order.onLive === 'retire' && (isInside(context, run) || (await isInsideChild(context, run)));
-  const plan = planStart({ liveness, callerIsInside }, order.onLive);
+  const isElsewhere = isOnOtherHost(context, run);
+  const plan = planStart({ liveness, isOnOtherHost: isElsewhere, callerIsInside }, order.onLive);
   switch (plan.do) {
     case 'claim':
       return { is: 'free' };
@@ -319,7 +327,7 @@ async function dealWithOwner(
     case 'refuse':
       return plan.code === 'unproven'
         ? { is: 'unproven', because: plan.because, ...owner }
-        : { is: 'refused', code: plan.code, ...owner };
+        : { is: 'refused', code: plan.code, away: notEnded(context, run), ...owner };
     case 'reconcile': {
       const seen = await reconcileRun(context, run);
       if (seen.run.state === 'ended') return { is: 'free' };
@@ -341,6 +349,8 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
   switch (result.is) {
     case 'ended':
       return { is: 'retired', run: result.run };
+    case 'out_of_reach':
+      return { is: 'refused', code: 'live_owner', away: result, ...owner };
     case 'unproven':
       return { is: 'unproven', because: result.because, ...owner };
     case 'survivors': {

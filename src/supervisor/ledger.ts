@@ -11,6 +11,7 @@ import type { Context } from './context.ts';
 import { createFileMemory, isChanged } from './ledger-files.ts';
 import type { FileMemory } from './ledger-files.ts';
 import { readFile } from './ledger-read.ts';
+import { isHere } from './reach.ts';
 
 /** What one call reads of a session; what is beyond is read by the next. Some tenths of a second. */
 const MAX_BYTES_A_CALL = 64 * 1024 * 1024;
@@ -78,7 +79,7 @@ export function ledgerFor(
 ): Ledger {
   const memory = createFileMemory();
   const troubles = new Map<string, readonly string[]>();
-  const isHere = ({ run }: SessionWithRun) => (run.keeper ?? run.launcher).host === context.table.host.host;
+  const isReadHere = ({ run }: SessionWithRun) => isHere(context, run);
   const read = async (each: SessionWithRun): Promise<LedgerReading> => {
     const reading = await readOne(context, each, memory, maxBytes);
     const before = troubles.get(each.session.id) ?? [];
@@ -89,9 +90,9 @@ export function ledgerFor(
   return {
     async round() {
       // Plain commands have no conversations.
-      const live = (await context.store.liveHarnesses()).filter(isHere);
+      const live = (await context.store.liveHarnesses()).filter(isReadHere);
       const unsettled = await context.store.unsettledRuns(Date.now() - LATELY_MS, MAX_ENDED_A_ROUND);
-      const ended = unsettled.filter(isHere);
+      const ended = unsettled.filter(isReadHere);
       const changed = live.filter((each) => isChanged(memory, each));
       let bytes = 0;
       for (const each of changed) bytes += (await read(each)).bytes;

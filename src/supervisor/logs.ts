@@ -3,7 +3,9 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
+import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
+import { requireHere } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveSession, runNamed } from './resolve.ts';
 
@@ -30,7 +32,8 @@ export async function* logs(
   const found = await resolveSession(context, reference);
   const { session } = found;
   const run = await runNamed(context, found, reference);
-  if (run.logPath === null) {
+  const file = openLog(context, { session, run });
+  if (file === 'none') {
     throw new ReeveError(
       'no_log',
       `Run ${run.id} of ${session.name} writes to its own terminal, so there is no log.`,
@@ -39,8 +42,7 @@ export async function* logs(
       },
     );
   }
-  const file = openLog(run.logPath);
-  if (file === null) return;
+  if (file === 'not_yet') return;
   try {
     const from = request.lines === undefined ? 0 : tailStart(file, request.lines);
     yield* request.follow === true ? follow(context, run, file, from, request.signal) : rest(file, from);
@@ -97,12 +99,26 @@ function tailStart(file: number, lines: number): number {
   return index <= 0 ? from : from + index + 1;
 }
 
-function openLog(path: string): number | null {
+/** Whether there is a log to follow. Throws when that is where it cannot be read from here. */
+export async function hasLog(context: Context, reference: string): Promise<boolean> {
+  const file = openLog(context, await resolveSession(context, reference));
+  if (typeof file === 'number') closeSync(file);
+  return file !== 'none';
+}
+
+/** That of another state directory of this machine is read where it may be; what is not here is said to be elsewhere. */
+function openLog(context: Context, found: SessionWithRun): number | 'none' | 'not_yet' {
+  const { logPath } = found.run;
+  if (logPath === null) {
+    requireHere(context, found, 'The terminal');
+    return 'none';
+  }
   try {
-    return openSync(path, 'r');
+    return openSync(logPath, 'r');
   } catch (error) {
+    requireHere(context, found, 'The log');
     // A run that ended before its keeper existed wrote nothing.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 'not_yet';
     throw error;
   }
 }

@@ -3,6 +3,8 @@ import type { LiveHarness } from './discovery.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import type { LaunchResult, Owner } from './launch.ts';
 import { age, clock } from '../api/time-words.ts';
+import type { OutOfReach } from '../lifecycle/reach.ts';
+import { hostName } from '../lifecycle/reach.ts';
 
 /** A start that goes on; what stands in its way is thrown. */
 export function accepted(
@@ -37,7 +39,7 @@ function neverStarted(name: string, reason: string): ReeveError {
 function describeOwner({ run }: Owner, nowMs: number): string {
   const sinceMs = run.startedAtMs ?? run.claimedAtMs;
   const process = run.harness?.pid ?? run.keeper?.pid ?? run.launcher.pid;
-  const place = `pid ${process} on ${run.launcher.host.split('/')[0]}`;
+  const place = `pid ${process} on ${hostName(run.launcher.host)}`;
   return `run ${run.id} (epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
 }
 
@@ -69,12 +71,30 @@ export function ownerDetails({ session, run }: Owner): Readonly<Record<string, u
   };
 }
 
-function liveOwnerError(owner: Owner, nowMs: number): ReeveError {
-  const name = owner.session.name;
-  return new ReeveError('live_owner', `${name} already has a live owner: ${describeOwner(owner, nowMs)}.`, {
+type Refused = Extract<LaunchResult, { is: 'refused' }>;
+
+function liveOwnerError(owner: Refused, nowMs: number): ReeveError {
+  const { name } = owner.session;
+  const who = describeOwner(owner, nowMs);
+  if (owner.away !== null) return awayError(owner, owner.away, who);
+  return new ReeveError('live_owner', `${name} already has a live owner: ${who}.`, {
     hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}    Take over: add --on-live retire`,
     details: ownerDetails(owner),
   });
+}
+
+/** It may well be alive, and nobody here can end it. */
+function awayError(owner: Owner, away: OutOfReach, who: string): ReeveError {
+  const { name } = owner.session;
+  return new ReeveError('live_owner', `${name} already has a live owner: ${who}; ${away.because}.`, {
+    hint: `${withWord(away, name)}.`,
+    details: { ...away.details, ...ownerDetails(owner) },
+  });
+}
+
+/** The way on, and the last one there is. */
+export function withWord({ wayOn, needsWord }: OutOfReach, name: string): string {
+  return needsWord ? `${wayOn}; or, if you know that it is gone: reeve kill ${name} --assume-gone` : wayOn;
 }
 
 function insideError(owner: Owner): ReeveError {

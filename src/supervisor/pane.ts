@@ -4,6 +4,7 @@ import type { ScreenView } from '../api/http-views.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import type { TmuxAnswer } from '../runtime/tmux.ts';
 import type { Context } from './context.ts';
+import { requireHere } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { tmuxOf } from './pane-keeper.ts';
@@ -33,6 +34,7 @@ export async function paneOf(context: Context, reference: string): Promise<LiveP
       },
     );
   }
+  requireHere(context, { session, run: seen.run }, 'The screen');
   return { sessionName: session.name, harness: session.harness, run: seen.run };
 }
 

@@ -12,6 +12,7 @@ import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { probeRun, recordedHarness, runDirectory } from './liveness.ts';
+import { notJudged } from './reach.ts';
 import { takeReports } from './reports.ts';
 
 export interface Reconciled {
@@ -56,6 +57,10 @@ function isOverdue({ parent }: Run): boolean {
 
 function decide(context: Context, run: LiveRun): ReconcileDecision {
   const liveness = probeRun(context, run);
+  if (liveness.is === 'dead') {
+    const away = notJudged(context, run);
+    if (away !== null) return { do: 'hold', because: `${liveness.because}, and ${away.because}` };
+  }
   if (liveness.is === 'dead' && isAnothers(context, run)) {
     return {
       do: 'hold',

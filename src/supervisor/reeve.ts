@@ -9,7 +9,7 @@ import type { Context, OpenOptions } from './context.ts';
 import type { heartbeat } from './heartbeat.ts';
 import { launch } from './launch.ts';
 import type { list, show } from './list.ts';
-import type { logs } from './logs.ts';
+import type { hasLog, logs } from './logs.ts';
 import { reconcileAll } from './reconcile.ts';
 import type { remove } from './remove.ts';
 import type { resume } from './resume.ts';
@@ -56,6 +56,7 @@ export interface Reeve {
   /** The same of one session in all, as far as it is quick; null when nothing is known. */
   readonly spent: Bound<typeof spent>;
   readonly logs: Bound<typeof logs>;
+  readonly hasLog: Bound<typeof hasLog>;
   readonly remove: Bound<typeof remove>;
   readonly heartbeat: Bound<typeof heartbeat>;
   readonly submit: Bound<typeof submit>;
@@ -109,8 +110,9 @@ export function reeveOf(context: Context): Reeve {
     usage: async (request) => (await import('./usage.ts')).usage(context, request),
     spent: async (reference) => (await import('./spent.ts')).spent(context, reference),
     async *logs(reference, request) {
-      yield* (await import('./logs.ts')).logs(context, reference, request);
+      yield* (await logging()).logs(context, reference, request);
     },
+    hasLog: async (reference) => (await logging()).hasLog(context, reference),
     remove: async (reference) => (await import('./remove.ts')).remove(context, reference),
     heartbeat: async (credentials) => (await import('./heartbeat.ts')).heartbeat(context, credentials),
     submit: async (request, credentials) =>
@@ -149,6 +151,7 @@ function reviewsOf(context: Context): Reviews {
 const pane = () => import('./pane.ts');
 const budgets = () => import('./budget-view.ts');
 const looking = () => import('./list.ts');
+const logging = () => import('./logs.ts');
 const ending = () => import('./stop.ts');
 const submitted = () => import('./submissions.ts');
 const reviewing = () => import('./review-list.ts');

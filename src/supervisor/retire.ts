@@ -2,11 +2,13 @@
  * End a run and prove it. A saga, each step durable before its effect:
  *   intent on record → children dealt with by their policies, and tree asked, frozen, killed, proven gone
  *   → exit record awaited → keeper ended → outcome.
+ * Whoever could not carry it out, because it is another host's, state directory's or user's run, leaves no intent.
  * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on. So does
  * an agent that stops its own session: it is part of the tree, and the keeper's last sweep ends it with the rest.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
+import type { OutOfReach } from '../lifecycle/reach.ts';
 import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
@@ -21,13 +23,16 @@ import { finaliseRun } from './finalise.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
 import { removeHeld } from './ownership/hold.ts';
+import { notEnded } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { treeOf } from './tree-of.ts';
 
 export type RetireResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
   | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
-  | { readonly is: 'unproven'; readonly because: string };
+  | { readonly is: 'unproven'; readonly because: string }
+  /** Nothing was put on record, and nobody signalled. */
+  | ({ readonly is: 'out_of_reach' } & OutOfReach);
 
 /** A keeper writes the exit within a millisecond of the end of its harness, unless it was stopped or the disk is full. */
 const EXIT_RECORD_WAIT_MS = 2_000;
@@ -45,6 +50,8 @@ export async function retireRun(
   intent: Intent,
   graceMs: number,
 ): Promise<RetireResult> {
+  const away = notEnded(context, run);
+  if (away !== null) return { is: 'out_of_reach', ...away };
   const { run: seen, liveness, because } = await reconcileRun(context, run);
   if (seen.state === 'ended') return { is: 'ended', run: seen };
   if (liveness !== 'alive') return { is: 'unproven', because: because ?? 'its owner could not be found' };

@@ -6,6 +6,8 @@ import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
+import { outOfReach, refuseWord } from './reach.ts';
+import { withWord } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
@@ -37,6 +39,11 @@ export async function stop(context: Context, reference: string, graceMs: number)
           details: { survivors: result.survivors },
         },
       );
+    case 'out_of_reach':
+      throw outOfReach(`Run ${run.id} of ${session.name} was not ended, and nothing was changed`, {
+        ...result,
+        wayOn: withWord(result, session.name),
+      });
     case 'unproven':
       throw new ReeveError(
         'unproven',
@@ -65,6 +72,7 @@ export async function assumeGone(context: Context, reference: string): Promise<S
       },
     );
   }
+  refuseWord(context, { session, run });
   const visible = runTree(context.table, seen.run).find();
   if (visible.length > 0) {
     throw new ReeveError(

@@ -3,6 +3,7 @@ import type { Session } from '../lifecycle/session.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { ledgerFor, readLedger } from './ledger.ts';
+import { isHere } from './reach.ts';
 
 /** What one answer reads at most, of all its sessions together. About a second. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -43,12 +44,12 @@ export async function readSessions(
   { ids, ended = ids, first, maxBytes = MAX_BYTES }: Reading,
 ): Promise<readonly string[]> {
   const unsettled = (await inChunks(ended, (some) => context.store.unsettledRuns(0, MAX_SETTLED, some)))
-    .filter((each) => isHere(context, each))
+    .filter(({ run }) => isHere(context, run))
     .slice(0, MAX_SETTLED);
   const unread = new Set(unsettled.map(({ session }) => session.id));
   const wanted = (await sessionsOf(context, [...new Set([...ids, ...unread])])).filter(
     (each) =>
-      isHere(context, each) &&
+      isHere(context, each.run) &&
       (each.run.state !== 'ended' || unread.has(each.session.id) || each.session.id === first),
   );
   const problems: string[] = [];
@@ -68,10 +69,6 @@ async function sessionsOf(context: Context, ids: readonly string[]): Promise<rea
   const found = await inChunks(ids, (some) => context.store.sessionsOf(some));
   const byId = new Map(found.map((each) => [each.session.id, each]));
   return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
-function isHere({ table }: Context, { run }: SessionWithRun): boolean {
-  return (run.keeper ?? run.launcher).host === table.host.host;
 }
 
 async function readOne(

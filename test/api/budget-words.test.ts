@@ -45,3 +45,13 @@ it('the tightest is the one that is used up most', () => {
   expect(tightest([one, other])).toBe(other);
   expect(tightest([])).toBeUndefined();
 });
+
+it('what another host measures is unknown, or at least what is on record of it', () => {
+  const elsewhere = { kind: 'minutes', limit: 60, state: 'unknown', measuredOn: 'beta' } as const;
+  const [nothing, some] = [budget({ ...elsewhere, spent: 0 }), budget({ ...elsewhere, spent: 48 })];
+  expect([nothing, some].map(budgetWords)).toEqual([
+    'unknown of 60 min, session (measured on beta)',
+    'at least 48 of 60 min, session (measured on beta)',
+  ]);
+  expect(percentWords(nothing)).toBe('?');
+});

@@ -43,6 +43,19 @@ describe('the verdict on a limit', () => {
     ]);
   });
 
+  it.each([
+    [0, { state: 'unknown', measuredOn: 'beta' }],
+    [79, { state: 'unknown', measuredOn: 'beta' }],
+    [80, { state: 'warn' }],
+    [100, { state: 'over' }],
+  ])('%i of 100, and more on a host that has not said how much, is what is known of it', (spent, verdict) => {
+    const unmeasured = { tokens: 'beta', cost: 'beta' };
+    const some = tokens(spent, 100, { spent: { ...NOTHING, tokens: spent, unmeasured } });
+    expect(judge([some], WARN_AT)).toEqual([expect.objectContaining(verdict)]);
+    const minutes = budget({ limits: { ...NO_LIMITS, minutes: 100 }, spent: { ...NOTHING, unmeasured } });
+    expect(judge([minutes], WARN_AT)).toEqual([expect.objectContaining({ state: 'within' })]);
+  });
+
   it('is given on every kind that has a limit, and on no other', () => {
     const all = budget({ limits: { tokens: 1, cost: 2, minutes: 3 } });
     expect(judge([all], WARN_AT).map(({ kind }) => kind)).toEqual(BUDGET_KINDS);
@@ -63,7 +76,7 @@ describe('the verdict on a limit', () => {
   });
 
   it('never becomes milder by spending more, nor harder by a higher limit', () => {
-    const rank = { within: 0, warn: 1, over: 2 };
+    const rank = { unknown: 0, within: 0, warn: 1, over: 2 };
     const figure = fc.integer({ min: 1, max: 10_000 });
     fc.assert(
       fc.property(figure, figure, figure, (spent, limit, more) => {

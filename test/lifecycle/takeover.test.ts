@@ -46,7 +46,15 @@ describe('a start', () => {
   it.each(cases)(
     'on an owner that is $is, wanting $onLive, from inside of it $callerIsInside, will $deed',
     ({ liveness, onLive, callerIsInside, plan }) => {
-      expect(planStart({ liveness, callerIsInside }, onLive)).toEqual(plan);
+      expect(planStart({ liveness, isOnOtherHost: false, callerIsInside }, onLive)).toEqual(plan);
     },
   );
+
+  it.each(ON_LIVE)('takes an owner on another host for live, by what its record says (%s)', (onLive) => {
+    expect(planStart({ liveness: UNKNOWN, isOnOtherHost: true, callerIsInside: false }, onLive)).toEqual({
+      do: 'refuse',
+      code: 'live_owner',
+      because: UNKNOWN.because,
+    });
+  });
 });

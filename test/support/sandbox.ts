@@ -137,7 +137,9 @@ async function cleanUp(
   const problems: string[] = [];
   try {
     for (const { name, run } of await json<SessionView[]>(['ls', '--live'])) {
-      if (run.liveness === 'alive') await json(['kill', name]);
+      // One of another state directory with the same store is ended from there.
+      const isOwn = run.logPath === null || run.logPath.startsWith(`${home}/`);
+      if (run.liveness === 'alive' && isOwn) await json(['kill', name]);
     }
   } catch (error) {
     problems.push(String(error));

@@ -1,12 +1,13 @@
 /** `budget` and `budget set`: what may be spent, and what is spent of it. */
 import { withReeve } from '../with-reeve.ts';
 import { ReeveError } from '../../api/errors.ts';
+import { hostWords, soFar } from '../../api/budget-words.ts';
 import type { BudgetDetail, SessionBudgets } from '../../api/http-views.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
 import { NO_BUDGET } from '../../lifecycle/session-budget.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
-import { bold, dim, red, yellow } from '../render/style.ts';
+import { bold, dim, magenta, red, yellow } from '../render/style.ts';
 import { budgetFrom } from './run.ts';
 import type { StartOptions } from './run.ts';
 
@@ -44,18 +45,19 @@ function render(of: SessionBudgets): string {
 }
 
 const BAR_WIDTH = 20;
-const COLOURS = { within: (text: string) => text, warn: yellow, over: red } as const;
+const COLOURS = { within: (text: string) => text, warn: yellow, over: red, unknown: magenta } as const;
 
 function lines(of: BudgetDetail, { id, ownTokens }: SessionBudgets): string[] {
   const { scope, kind, spent, limit, fraction, state, onExceeded, unpriced, holder } = of;
   const filled = Math.max(0, Math.min(BAR_WIDTH, Math.round(fraction * BAR_WIDTH)));
   const bar = COLOURS[state](`${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`);
-  const percent = `${Math.min(999, Math.floor(fraction * 100))}%`.padStart(4);
+  const percent = (state === 'unknown' ? '?' : `${Math.min(999, Math.floor(fraction * 100))}%`).padStart(4);
   // Of another holder, what this session's own runs spent is itself below.
   const below = kind === 'tokens' && holder === id ? spent - ownTokens : 0;
   const whose = below > 0 ? dim(`, ${amount('tokens', below)} of it by its children`) : '';
   const then = state === 'over' ? `, ${onExceeded === 'ask' ? 'a person is asked' : 'over'}` : '';
-  const line = `  ${scope.padEnd(8)} ${bar} ${percent}  ${amount(kind, spent)} of ${amount(kind, limit)}${then}${whose}`;
+  const figures = `${soFar(of, amount(kind, spent))} of ${amount(kind, limit)}${hostWords(of)}`;
+  const line = `  ${scope.padEnd(8)} ${bar} ${percent}  ${figures}${then}${whose}`;
   return unpriced.length === 0
     ? [line]
     : [line, dim(`           cost not known for model ${unpriced.join(', ')}`)];

@@ -1,7 +1,10 @@
 /** The commands that only look: `ls`, `show`, `why`, `logs`, `attach`, `paths`, `doctor`. */
 import { withReeve } from '../with-reeve.ts';
-import { bold, dim, green, red, yellow } from '../render/style.ts';
+import { bold, dim, green, magenta, red, yellow } from '../render/style.ts';
+import type { Paint } from '../render/line.ts';
+import { hostWords, soFar } from '../../api/budget-words.ts';
 import { ReeveError } from '../../api/errors.ts';
+import type { BudgetView } from '../../api/http-views.ts';
 import type { RunView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
@@ -49,13 +52,21 @@ export async function show(reference: string, options: OutputOptions): Promise<n
 
 type FactRow = [name: string, value: string];
 
+const BUDGET_PAINTS: Readonly<Record<BudgetView['state'], Paint>> = {
+  within: (text) => text,
+  warn: yellow,
+  over: red,
+  unknown: magenta,
+};
+
 /** A configuration that cannot be used is no reason to show nothing. */
 async function budgetRows(reeve: Reeve, id: string): Promise<FactRow[]> {
   try {
     const [found] = await reeve.budget(id);
-    return (found?.budgets ?? []).map(({ kind, spent, limit, scope, state }) => {
-      const text = `${amount(kind, spent)} of ${amount(kind, limit)} (${scope})`;
-      return ['budget', state === 'within' ? text : (state === 'warn' ? yellow : red)(text)];
+    return (found?.budgets ?? []).map((of) => {
+      const { kind, spent, limit, scope, state } = of;
+      const figures = `${soFar(of, amount(kind, spent))} of ${amount(kind, limit)} (${scope})`;
+      return ['budget', BUDGET_PAINTS[state](`${figures}${hostWords(of)}`)];
     });
   } catch (error) {
     if (!(error instanceof ReeveError) || error.code !== 'bad_config') throw error;
@@ -170,11 +181,12 @@ export async function attach(reference: string, options: OutputOptions): Promise
         hint: `Read its log with \`reeve logs ${name}\`, or start it again with \`reeve resume ${name}\`.`,
       });
     }
+    if (run.mode === 'tmux' && options.json !== true) return joinPane(reeve, name);
+    const attached = await reeve.hasLog(run.id);
     if (options.json === true) {
-      print(options, { attached: run.logPath !== null, session: name, run }, '');
+      print(options, { attached, session: name, run }, '');
       return 0;
     }
-    if (run.mode === 'tmux') return joinPane(reeve, name);
     say(`following ${name} (run ${run.id}). Ctrl-C leaves it running.`);
     await followLog(reeve, reference, { follow: true, lines: 20 });
     return 0;

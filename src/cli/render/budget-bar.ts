@@ -2,13 +2,23 @@
 import { percentWords, tightest } from '../../api/budget-words.ts';
 import type { BudgetView } from '../../api/http-views.ts';
 import type { Paint } from './line.ts';
-import { green, red, yellow } from './style.ts';
+import { green, magenta, red, yellow } from './style.ts';
 
 const BAR_WIDTH = 8;
 
-const COLOURS: Readonly<Record<BudgetView['state'], Paint>> = { within: green, warn: yellow, over: red };
+const COLOURS: Readonly<Record<BudgetView['state'], Paint>> = {
+  within: green,
+  warn: yellow,
+  over: red,
+  unknown: magenta,
+};
 /** Colour is never the only sign. */
-const WORDS: Readonly<Record<BudgetView['state'], string>> = { within: '', warn: ' warn', over: ' over' };
+const WORDS: Readonly<Record<BudgetView['state'], string>> = {
+  within: '',
+  warn: ' warn',
+  over: ' over',
+  unknown: ' unknown',
+};
 
 /** `██████░░ 84% warn` */
 export function budgetCell(budgets: readonly BudgetView[]): string {

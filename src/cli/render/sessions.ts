@@ -1,6 +1,7 @@
 /** The overview of sessions as a table: for `ls`, which prints it, and for `top`, which lays it out on a screen. */
 import { bold, cyan, dim, gray, green, magenta, red, yellow } from './style.ts';
 import { amount } from '../../api/amount.ts';
+import { hostNames } from '../../api/host-words.ts';
 import type { BudgetView } from '../../api/http-views.ts';
 import type { Placed } from '../../api/session-family.ts';
 import type { SessionView } from '../../api/session-view.ts';
@@ -36,12 +37,14 @@ interface Column {
   readonly cell: (placed: Placed<ListedSession>, layout: Layout) => string;
   readonly paint?: (session: ListedSession) => Paint | undefined;
   /** A column that would say nothing of anybody is left out. */
-  readonly isWanted?: (session: ListedSession) => boolean;
+  readonly isWanted?: (session: ListedSession, layout: Layout) => boolean;
 }
 
 interface Layout {
   readonly nowMs: number;
   readonly nameWidth: number;
+  /** Empty where there is one host only. */
+  readonly hosts: ReadonlyMap<string, string>;
 }
 
 const GAP = '  ';
@@ -77,6 +80,11 @@ const COLUMNS: readonly Column[] = [
   {
     heading: 'HARNESS',
     cell: ({ session: { harness } }) => (harness === 'command' ? '-' : plainText(harness)),
+  },
+  {
+    heading: 'HOST',
+    cell: ({ session: { run } }, { hosts }) => plainText(hosts.get(run.host) ?? '-'),
+    isWanted: (_, { hosts }) => hosts.size > 0,
   },
   {
     heading: 'PID',
@@ -129,12 +137,15 @@ export function layOutSessions(
   width: number,
 ): SessionTable {
   const nameWidth = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, Math.floor(width * NAME_SHARE)));
-  const columns = COLUMNS.filter(({ isWanted }) => isWanted === undefined || sessions.some(isWanted));
+  const layout: Layout = { nowMs, nameWidth, hosts: hostNames(sessions.map(({ run }) => run.host)) };
+  const columns = COLUMNS.filter(
+    ({ isWanted }) => isWanted === undefined || sessions.some((each) => isWanted(each, layout)),
+  );
   const groups = placedGroups(sessions).map(({ title, placed }) => ({
     title,
     rows: placed.map((each) => ({
       placed: each,
-      cells: columns.map(({ cell }) => cell(each, { nowMs, nameWidth })),
+      cells: columns.map(({ cell }) => cell(each, layout)),
     })),
   }));
   const cells = groups.flatMap(({ rows }) => rows.map((row) => row.cells));

@@ -1,5 +1,6 @@
 /** What a person is asked before a run is ended or started: all that is needed to say yes or no. */
 import type { RunView, SessionView } from '../../api/session-view.ts';
+import { hostName } from '../../lifecycle/reach.ts';
 import { span } from '../render/line.ts';
 import type { Line } from '../render/line.ts';
 import { bold, dim, yellow } from '../render/style.ts';
@@ -37,7 +38,7 @@ export function question(
 
 function stopFacts({ run }: SessionView, nowMs: number): Fact[] {
   const doubt = run.liveness === 'alive' ? '' : `, ${run.liveness}`;
-  const host = run.host.split('/')[0] ?? run.host;
+  const host = hostName(run.host);
   return [
     ['run', `${run.id} (epoch ${run.epoch}, ${MODES[run.mode]})`],
     ['pid', `${run.pid ?? 'not known yet'} on ${host}${doubt}`],

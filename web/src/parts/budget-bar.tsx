@@ -2,7 +2,12 @@ import { budgetWords, percentWords } from '../../../src/api/budget-words.ts';
 import type { BudgetView } from '../../../src/api/http-views.ts';
 
 /** The figure that a person is to notice; within its limit, the bar says enough. */
-const SIGNS: Readonly<Record<BudgetView['state'], string | null>> = { within: null, warn: '▲', over: '✗' };
+const SIGNS: Readonly<Record<BudgetView['state'], string | null>> = {
+  within: null,
+  warn: '▲',
+  over: '✗',
+  unknown: '',
+};
 
 /** How much of a limit is used up: a bar with a notch where warnings begin. Numbers, and other limits, in its title. */
 export function BudgetBar({
@@ -41,4 +46,5 @@ export const STATE_WORDS: Readonly<Record<BudgetView['state'], string>> = {
   within: 'within the limit',
   warn: 'near the limit',
   over: 'over the limit',
+  unknown: 'not known here',
 };

@@ -1,0 +1,82 @@
+/** What can be done about a run from here: the one place that asks lifecycle/reach.ts, for all who judge, write or end. */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReeveError } from '../api/errors.ts';
+import { placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/reach.ts';
+import type { OutOfReach, Place } from '../lifecycle/reach.ts';
+import type { Run } from '../lifecycle/run.ts';
+import { maySignal } from '../process/may-signal.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+
+/** Whoever reads a run's directory, or writes on its behalf, does so only where this is true. */
+export function isHere(context: Context, run: Run): boolean {
+  return placeOfRun(context, run).is === 'here';
+}
+
+/** Null when what is known of it is here, so that its end can be judged. */
+export function notJudged(context: Context, run: Run): OutOfReach | null {
+  return whyNotJudged(placeOfRun(context, run));
+}
+
+/** Null when this process may go on to end it. Asked before anything of that is on record. */
+export function notEnded(context: Context, run: Run): OutOfReach | null {
+  const place = placeOfRun(context, run);
+  return whyNotEnded(run, place, place.is === 'other_host' ? [] : unsignallable(context, run));
+}
+
+export function isOnOtherHost(context: Context, run: Run): boolean {
+  return placeOfRun(context, run).is === 'other_host';
+}
+
+export function outOfReach(what: string, { because, wayOn, details }: OutOfReach): ReeveError {
+  return new ReeveError('out_of_reach', `${what}: ${because}.`, { hint: `${wayOn}.`, details });
+}
+
+/** Throws for a run whose records are still there, in another state directory of this machine: no word outweighs them. */
+export function refuseWord(context: Context, { session, run }: SessionWithRun): void {
+  const place = placeOfRun(context, run);
+  if (place.is !== 'other_directory' || place.directory === null || isGone(place.directory)) return;
+  const away = whyNotJudged(place);
+  if (away !== null) throw outOfReach(`${session.name} cannot be assumed gone`, away);
+}
+
+/** One that may not be looked into is not known to be gone. */
+function isGone(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  }
+}
+
+/** Throws where what is to be looked at is not here. */
+export function requireHere(context: Context, { session, run }: SessionWithRun, what: string): void {
+  const away = notJudged(context, run);
+  if (away !== null) throw outOfReach(`${what} of ${session.name} (run ${run.id}) is not here`, away);
+}
+
+function placeOfRun({ home, table }: Context, run: Run): Place {
+  return placeOf(run, { ...table.host, hasRecords: existsSync(join(home.runs, run.id)) });
+}
+
+/** One that may not be signalled may still be killed with its cgroup, as a command under sudo. */
+function unsignallable(context: Context, run: Run): readonly number[] {
+  const { keeper, harness } = run;
+  const { boot, pidNamespace } = context.table.host;
+  return [keeper, canKillCgroup(run) ? null : harness].flatMap((each) => {
+    if (each === null || each.boot !== boot || each.pidNamespace !== pidNamespace) return [];
+    return maySignal(context.table, each) ? [] : [each.pid];
+  });
+}
+
+function canKillCgroup({ containment }: Run): boolean {
+  if (containment?.by !== 'cgroup') return false;
+  try {
+    accessSync(join(containment.path, 'cgroup.kill'), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -81,6 +81,7 @@ export function createStore(driver: SqlDriver): Store {
         'where s.id = (select session_id from native_sessions where harness = ? and native_id = ?)';
       return (await sessions(driver, where, [harness, nativeId]))[0] ?? null;
     },
+    nowMs: () => driver.read((sql) => sql.nowMs()),
     note: (event, once) => inTransaction(driver, (sql, op) => note(sql, op, event, once)),
     run: (runId) => driver.read((sql) => readRun(sql, runId)),
     sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,

@@ -356,6 +356,8 @@ export interface Store {
   observe(runId: string, fact: HarnessFact, source: string): Promise<ObserveResult>;
   /** The session to which a conversation is bound. */
   sessionByNative(harness: string, nativeId: string): Promise<SessionWithRun | null>;
+  /** The time by which the store puts events on record. */
+  nowMs(): Promise<number>;
   /** Adds to the log what changed no state. With `once`, an event of this kind is kept at most once a run. */
   note(event: Omit<StoredEvent, 'seq' | 'atMs'>, once: 'once' | 'always'): Promise<void>;
   run(runId: string): Promise<Run | null>;

@@ -161,6 +161,7 @@ async function keepApart(
   for (const ancestor of await context.store.ancestorsOf(run.id)) {
     noteSpared(runDirectory(context, ancestor), { pid, startTime: startTime ?? '', runId: run.id, cgroup });
   }
+  await (await import('./follow-owner.ts')).noteOwnerOf(context, run);
 }
 
 async function abandon(

@@ -143,7 +143,8 @@ async function finalise(
     exit: decision.exit,
     actor: 'reconcile',
     evidence: [decision.because],
-    known: decision.proof === 'rebooted' ? 'kernel' : undefined,
+    // With either, the kernel ended everything that was in it.
+    known: decision.proof === 'rebooted' || decision.proof === 'namespace' ? 'kernel' : undefined,
     graceMs: SWEEP_GRACE_MS,
   });
   if (result.is === 'ended') return ended(result.run);

@@ -105,6 +105,11 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => post('/v1/sessions/none/retire'),
     code: 'not_found',
   },
+  settle: {
+    good: () => post('/v1/settle'),
+    bad: () => post('/v1/settle', { sessions: ['none'] }),
+    code: 'not_found',
+  },
   rm: {
     good: async () => (
       await sandbox.reeve(['run', '-s', 'gone', '--', 'true']),

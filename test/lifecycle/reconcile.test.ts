@@ -16,7 +16,7 @@ import type { ReconcileDecision } from '../../src/lifecycle/reconcile.ts';
 import type { LiveRun } from '../../src/lifecycle/run.ts';
 import { CLAIMED, EXECUTING, INTENT, RUNNING } from './samples.ts';
 
-const PROOFS = ['gone', 'reused', 'zombie', 'rebooted'] as const satisfies readonly DeathProof[];
+const PROOFS = ['gone', 'reused', 'zombie', 'namespace', 'rebooted'] as const satisfies readonly DeathProof[];
 const EXITS: readonly ExitEvidence[] = [
   { kind: 'none' },
   { kind: 'not_started', reason: 'no such program', atMs: 4_000 },
@@ -116,7 +116,7 @@ describe('a sweep in which many look dead at once', () => {
     expect(isMassDeath([...times(deaths, UNEXPLAINED), ...times(living, NOTHING)])).toBe(expected);
   });
 
-  it.each(['gone', 'reused', 'zombie'] as const)('doubts deaths proven by %s alone', (proof) => {
+  it.each(['gone', 'reused', 'zombie', 'namespace'] as const)('doubts deaths proven by %s alone', (proof) => {
     expect(isMassDeath(times(5, decideReconcile(RUNNING, dead(proof), { kind: 'none' })))).toBe(true);
   });
 

@@ -362,7 +362,7 @@ export interface Store {
   note(event: Omit<StoredEvent, 'seq' | 'atMs'>, once: 'once' | 'always'): Promise<void>;
   run(runId: string): Promise<Run | null>;
   sessionByName(name: string): Promise<SessionWithRun | null>;
-  /** By name, or else by session, run or native id, or else by a prefix of one; at most a handful of matches. */
+  /** By session or run id, or else by name or native id, or else by a prefix of an id; at most a handful of matches. */
   find(reference: string): Promise<Found>;
   /** Those of these ids that there are. */
   sessionsOf(ids: readonly string[]): Promise<readonly SessionWithRun[]>;

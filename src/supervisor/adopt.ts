@@ -13,6 +13,7 @@ import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
 import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
+import { refuseIdAsName } from './id-as-name.ts';
 import { ancestorsOf, harnessAt } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { newId } from './new-id.ts';
@@ -26,7 +27,10 @@ export async function adopt(
   pid: number,
   options: { readonly session?: string | undefined } = {},
 ): Promise<SessionWithRun> {
-  const refusal = options.session === undefined ? null : refuseSessionName(options.session);
+  const refusal =
+    options.session === undefined
+      ? null
+      : (refuseSessionName(options.session) ?? (await refuseIdAsName(context, options.session)));
   if (refusal !== null) throw new ReeveError('bad_name', `This cannot be a session's name: ${refusal}.`);
   if (process.platform !== 'linux') {
     throw new ReeveError('usage', 'A running process can be adopted only on Linux so far.', {

@@ -29,7 +29,7 @@ import type {
   WhyView,
 } from './http-views.ts';
 import { CHILD_POLICIES } from '../lifecycle/child.ts';
-import type { ChildView, RunView } from './session-view.ts';
+import type { ChildView, RunView, SettleView } from './session-view.ts';
 import type { SubmissionDetailView, SubmissionsView, SubmissionView } from './submission-view.ts';
 import { USAGE_BY } from './usage-view.ts';
 import type { SessionSpentView, SpentView, UsageView } from './usage-view.ts';
@@ -250,6 +250,19 @@ export const actedSchema = z
   })
   .strict()
   .openapi('Acted');
+
+const inDoubt = { session: z.string(), run: z.string() };
+export const settleSchema = z
+  .object({
+    settled: z.array(
+      z
+        .object({ ...inDoubt, outcome: z.string(), reason: z.string(), evidence: z.array(z.string()) })
+        .strict(),
+    ),
+    remaining: z.array(z.object({ ...inDoubt, because: z.string(), next: z.string() }).strict()),
+  })
+  .strict()
+  .openapi('Settled') satisfies z.ZodType<SettleView>;
 
 const memberSchema = z
   .object({ pid: z.int(), name: z.string(), memoryBytes: nullable(z.int()) })

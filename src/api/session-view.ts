@@ -69,3 +69,22 @@ export interface SessionView {
   readonly epoch: number;
   readonly run: RunView;
 }
+
+/** What became of runs of which nothing could be proven. */
+export interface SettleView {
+  readonly settled: readonly {
+    readonly session: string;
+    readonly run: string;
+    readonly outcome: string;
+    readonly reason: string;
+    readonly evidence: readonly string[];
+  }[];
+  readonly remaining: readonly {
+    readonly session: string;
+    readonly run: string;
+    /** The end of a sentence. */
+    readonly because: string;
+    /** A command for whoever knows better. */
+    readonly next: string;
+  }[];
+}

@@ -8,6 +8,7 @@ import { JSON_FLAG, seconds } from './flag-values.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
+import { SETTLE } from './settle-verb.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
@@ -298,6 +299,7 @@ export const VERBS: readonly Verb[] = [
     flags: [JSON_FLAG],
     execute: async ({ words, flags }) => (await end()).rm(words, flags),
   },
+  SETTLE,
   ...REVIEW_VERBS,
   {
     name: 'budget',

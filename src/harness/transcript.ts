@@ -1,4 +1,7 @@
-/** Files that a harness writes while they are read: cut in mid-line, of any size, gone at any moment. */
+/**
+ * Files that a harness writes while they are read: cut in mid-line, of any size, gone at any moment. All of these throw
+ * when the machine fails to read, for then nothing is known.
+ */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -44,8 +47,8 @@ interface Range {
 }
 
 /**
- * Null when it is gone, cannot be read, or is no plain file: what is not known is not said. Opened without waiting, for
- * a pipe in its place would hold whoever opens it.
+ * Null when it is gone, may not be read, or is no plain file. Opened without waiting, for a pipe in its place would hold
+ * whoever opens it.
  */
 function readSome(path: string, rangeOf: (size: number) => Range | null): string | null {
   try {
@@ -60,9 +63,17 @@ function readSome(path: string, rangeOf: (size: number) => Range | null): string
     } finally {
       closeSync(file);
     }
-  } catch {
+  } catch (error) {
+    throwFault(error);
     return null;
   }
+}
+
+/** A disk that does not answer, or want of handles or memory: what is there is not known, so it is not "nothing". */
+const FAULTS = new Set(['EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
+
+function throwFault(error: unknown): void {
+  if (error instanceof Error && 'code' in error && FAULTS.has(String(error.code))) throw error;
 }
 
 function objectsIn(lines: readonly string[]): readonly JsonObject[] {
@@ -94,7 +105,8 @@ export function firstText(lines: readonly JsonObject[], name: string): string | 
 export function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
-  } catch {
+  } catch (error) {
+    throwFault(error);
     return [];
   }
 }
@@ -104,7 +116,8 @@ export function changedAtMs(path: string): number | null {
   try {
     const status = statSync(path);
     return status.isFile() ? status.mtimeMs : null;
-  } catch {
+  } catch (error) {
+    throwFault(error);
     return null;
   }
 }

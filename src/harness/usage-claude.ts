@@ -13,11 +13,10 @@
  * Requests for titles, quota and the like are in no transcript. What Claude says without asking a model is of the model
  * `<synthetic>` and costs nothing.
  */
-import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isNothing } from '../lifecycle/usage.ts';
 import type { Environment, Place } from './adapter.ts';
-import { filesAt, isObject, textField } from './transcript.ts';
+import { changedAtMs as fileChangedAtMs, filesAt, isObject, textField } from './transcript.ts';
 import type { JsonObject } from './transcript.ts';
 import { readerOfLines } from './usage-lines.ts';
 import { countIn, timeIn } from './usage.ts';
@@ -57,7 +56,9 @@ export function claudeUsage(
     const name = `${nativeId}.jsonl`;
     const expected = join(projectsIn(environment), projectName(cwd), name);
     // Resumed from elsewhere it stays where it began, and there may be hundreds of places to look.
-    return existsSync(expected) ? [expected] : filesAt(projectsIn(environment), 1, (each) => each === name);
+    return fileChangedAtMs(expected) !== null
+      ? [expected]
+      : filesAt(projectsIn(environment), 1, (each) => each === name);
   };
   return readerOfLines(claudeLines, (place, nativeId) =>
     transcripts(place, nativeId).flatMap((path) => [path, ...subagentsBeside(path)]),

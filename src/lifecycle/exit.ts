@@ -25,7 +25,25 @@ export type ExitEvidence =
     }
   /** A harness that was adopted has ended; only its own parent could have learned how. */
   | { readonly kind: 'unseen'; readonly atMs: number }
-  | { readonly kind: 'unreadable'; readonly because: string };
+  /** There is a record, and it makes no sense. */
+  | { readonly kind: 'malformed'; readonly because: string };
+
+/**
+ * What looking for that evidence gives. Of a record that could not be read nothing follows, so `failed` is no evidence
+ * and leads to no outcome: whoever meets it leaves the run as it is and looks again later.
+ */
+export type ExitReading = ExitEvidence | FailedRead;
+
+export interface FailedRead {
+  readonly kind: 'failed';
+  /** The end of a sentence. */
+  readonly because: string;
+}
+
+/** Whether something about the end is known to be on record: what could not be read may say anything. */
+export function isOnRecord(exit: ExitReading): exit is Exclude<ExitEvidence, { kind: 'none' }> {
+  return exit.kind !== 'none' && exit.kind !== 'failed';
+}
 
 export interface OutcomeDecision {
   readonly outcome: Outcome;
@@ -52,7 +70,7 @@ export function decideOutcome(
         : { ...ownOutcome(exit, native), exitCode: exit.code, signal: exit.signal };
     case 'none':
     case 'unseen':
-    case 'unreadable':
+    case 'malformed':
       return {
         ...(intent === null
           ? { outcome: 'lost' as const, reason: lostReason(exit) }
@@ -97,12 +115,12 @@ function signalReason(signal: string, oomKills: number | null): string {
   return `it was killed by ${signal}`;
 }
 
-function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unseen' | 'unreadable' }>): string {
+function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unseen' | 'malformed' }>): string {
   if (exit.kind === 'unseen') return 'it was adopted while it was running, so how it ended cannot be known';
   if (exit.kind === 'none' && (exit.oomKills ?? 0) > 0) {
     return 'its keeper died without recording an exit, while the kernel was killing processes for want of memory (out of memory)';
   }
   return exit.kind === 'none'
     ? 'its keeper died without recording an exit, so how it ended is not known'
-    : `its exit record cannot be read (${exit.because}), so how it ended is not known`;
+    : `its exit record makes no sense (${exit.because}), so how it ended is not known`;
 }

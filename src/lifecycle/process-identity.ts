@@ -12,7 +12,7 @@ export interface ProcessIdentity {
 }
 
 /** How a death was proven. `rebooted` needs no look at a process table, so a broken probe cannot fake it. */
-export type DeathProof = 'gone' | 'reused' | 'zombie' | 'rebooted';
+export type DeathProof = 'gone' | 'reused' | 'zombie' | 'namespace' | 'rebooted';
 
 /** Three values on purpose: a failed look is `unknown`, never `dead`. */
 export type Liveness =

@@ -31,6 +31,14 @@ export function refuseSessionName(name: string): string | null {
   return 'only letters, digits and . _ @ + : - are allowed in it';
 }
 
+/**
+ * An id as Reeve mints them, of a run, a session, a submission or a review. As the name of a new session it is refused:
+ * whoever gives the id of one would reach the other. Of a session of an older store it stays the name.
+ */
+export function isShapedLikeId(name: string): boolean {
+  return /^(?:r|s|sub|rev)-[a-hjkmnp-tv-z0-9]{16}$/.test(name);
+}
+
 /** `<directory>-<program>`, with the first number that makes it new: readable, and the same place every time. */
 export function proposeSessionName(directory: string, program: string, number: number): string {
   const suffix = number === 1 ? '' : `-${number}`;

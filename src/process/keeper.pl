@@ -8,6 +8,7 @@
 #   forked     the child puts its own identity on disk, then executes the harness. It dies with the keeper.
 #   waiting    collects every child; as subreaper it inherits the orphans of the whole tree.
 #              Where the run has a budget, it now and then starts a watcher, one at a time, which holds the run to it.
+#              Inside another run it also looks for that one's keeper, and when it is gone has a watcher deal with it.
 #   recording  puts the exit on disk by rename, again and again while the disk is full.
 #   sweeping   ends what the harness left behind, until the kernel says that there is no child any more.
 #   finalising becomes the finaliser, in the same process, which ends the rest and writes the outcome.
@@ -42,6 +43,7 @@ my $SEEN_GRACE_SECONDS = 1; # Whoever retires the run waits two for the record, 
 my $WATCH_SECONDS = 0.2; # How soon what an adopted harness leaves behind is ended.
 my $LOOK_LIMIT_SECONDS = 120; # A watcher that ends the run waits for its grace and its proofs; this is beyond both.
 my $LOOK_AGAIN_SECONDS = 30; # After one that could not say when: killed, or the store was away.
+my $OWNER_SECONDS = 1; # How soon a run learns that the keeper above it was killed. A look reads two small files.
 my $EINTR = 4;
 my $HOLD_LIMIT_SECONDS = 8; # For an owner that is over on record to be gone; the launcher waits ten for a report.
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
@@ -92,7 +94,7 @@ if (defined $problem) {
 }
 my ($hung_up, $was_asked) = (0, 0);
 # The timer is the watcher's until the terminal is gone: when to start the next, or by when the one there has to be done.
-my ($watcher, $is_poked) = (0, 0);
+my ($watcher, $is_poked, $owner_pause) = (0, 0, 0);
 $SIG{ALRM} = sub { if ($watcher) { kill 'KILL', $watcher; } else { look(); } };
 # Somebody has changed a budget. The one who looks already may have read the old one.
 $SIG{USR1} = sub { if ($watcher) { $is_poked = 1; } elsif (!$hung_up) { look(); } };
@@ -128,7 +130,7 @@ if ($group eq 'adopted') {
 }
 my $status;
 while (1) {
-    my $ended = wait();
+    my $ended = wait_for_child();
     if ($ended == $harness) { $status = $?; last; }
     if ($watcher && $ended == $watcher) { looked(); next; }
     last if $ended == -1 && $! != $EINTR;
@@ -204,6 +206,37 @@ sub look {
     $SIG{USR1} = $own_handler;
     $watcher = $child // 0;
     alarm($watcher ? $LOOK_LIMIT_SECONDS : $LOOK_AGAIN_SECONDS);
+}
+
+# A run inside another one is dealt with when that ends, by whoever ends it; but nobody does when its keeper was killed.
+# `owner` has the pid and the start time of that keeper, and is away when there is none to look for: then this blocks. The
+# signal of a child cuts the pause short; one that comes right before it is seen a pause later.
+sub wait_for_child {
+    local $SIG{CHLD} = sub { };
+    while (-e "$run_dir/owner") {
+        my $ended = waitpid -1, $WNOHANG;
+        return $ended if $ended;
+        watch_owner();
+        select undef, undef, undef, $OWNER_SECONDS;
+    }
+    $SIG{CHLD} = 'DEFAULT';
+    return wait();
+}
+
+# Whether it is really gone is for the watcher to say, which is then not bothered again at once.
+sub watch_owner {
+    return if $hung_up || $watcher || $owner_pause-- > 0;
+    $owner_pause = 0;
+    my ($pid, $start) = split ' ', slurp("$run_dir/owner");
+    return if !defined $start || is_there($pid, $start);
+    $owner_pause = $LOOK_AGAIN_SECONDS / $OWNER_SECONDS;
+    look();
+}
+sub is_there {
+    my ($pid, $start) = @_;
+    return start_of($pid) eq $start if -e "/proc/$$/stat";
+    my $ESRCH = 3;
+    return kill(0, $pid) || $! != $ESRCH;
 }
 
 # It has left in how many seconds the next is due, or 0 for none. One that was cut short leaves nothing.
@@ -402,7 +435,13 @@ sub sweep {
 # with its start time before it starts anything.
 sub own_children { return grep { !is_spared($_) } children_of($$); }
 sub is_spared {
-    my ($start) = split ' ', slurp("$run_dir/children/$_[0]");
+    my $ENOENT = 2;
+    # A note that is there and cannot be read now spares too: the finaliser, which can ask the store, sees to that one.
+    open my $note, '<', "$run_dir/children/$_[0]" or return $! != $ENOENT;
+    $! = 0;
+    my $line = <$note>;
+    return $! != 0 unless defined $line;
+    my ($start) = split ' ', $line;
     return defined $start && $start eq start_of($_[0]);
 }
 sub children_of { return split ' ', slurp("/proc/$_[0]/task/$_[0]/children"); }

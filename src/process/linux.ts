@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync 
 import { hostname } from 'node:os';
 import { ReeveError } from '../api/errors.ts';
 import { hostOf } from '../lifecycle/installation.ts';
+import { seekNamespace } from './pid-namespace.ts';
 import type {
   HostIdentity,
   ProcessDetails,
@@ -12,9 +13,12 @@ import type {
 } from './process-table.ts';
 
 export function createLinuxProcessTable(root = '/proc', installation = ''): ProcessTable {
+  const host = hostIdentity(root, installation);
+  const read = (pid: number) => readProcess(root, pid);
   return {
-    host: hostIdentity(root, installation),
-    read: (pid) => readProcess(root, pid),
+    host,
+    read,
+    seekNamespace: (identity) => seekNamespace({ root, host, read }, identity),
     all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
     details: (pid) => detailsOf(root, pid),
     memoryOf: (asked) => new Map(asked.flatMap((pid) => memoryOf(root, pid))),

@@ -12,9 +12,14 @@ export function probe(table: ProcessTable, identity: ProcessIdentity): Liveness 
     return { is: 'dead', proof: 'rebooted', because: 'the machine has been restarted since' };
   }
   // The same boot is the same machine, whatever it is called by now: laptops change their names with the network.
-  if (identity.pidNamespace !== here.pidNamespace)
-    return unknown('it is in another pid namespace (a container)');
+  if (identity.pidNamespace !== here.pidNamespace) return probeNamespace(table, identity);
   return probeHere(table, identity);
+}
+
+function probeNamespace(table: ProcessTable, identity: ProcessIdentity): Liveness {
+  const seen = table.seekNamespace?.(identity);
+  if (seen?.is === 'gone') return { is: 'dead', proof: 'namespace', because: seen.because };
+  return unknown(seen?.because ?? 'it is in another pid namespace (a container)');
 }
 
 function probeHere(table: ProcessTable, identity: ProcessIdentity): Liveness {

@@ -1,5 +1,6 @@
 /** What Reeve asks the operating system about processes. One adapter an operating system. */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import type { NamespaceReading } from './pid-namespace.ts';
 
 export interface ProcessFact {
   readonly pid: number;
@@ -38,6 +39,8 @@ export interface ProcessDetails {
 export interface ProcessTable {
   readonly host: HostIdentity;
   read(pid: number): ProcessReading;
+  /** Whether the other pid namespace in which a process was is gone; not where there are none. */
+  seekNamespace?(identity: ProcessIdentity): NamespaceReading;
   /** Every process that can be seen. Throws when the table as a whole cannot be read: that is unknown, not empty. */
   all(): readonly ProcessFact[];
   /** The processes, of those that can be seen, that were started with this exact `NAME=value` in their environment. */

@@ -1,13 +1,16 @@
 /**
  * A run's directory, written by its keeper: `started.json`, `exit.json`, and `output.log` for detached runs.
- * Files appear whole, by rename; whatever else is found there is said to be unreadable, and left as it is.
+ * Files appear whole, by rename; whatever else is found there is said to be malformed, and left as it is. A file that
+ * could not be read is neither: see reading.ts.
  */
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { ExitEvidence } from '../lifecycle/exit.ts';
+import type { ExitEvidence, ExitReading } from '../lifecycle/exit.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { ProcessTable } from './process-table.ts';
+import { readText } from './reading.ts';
+import type { Reading } from './reading.ts';
 
 export function createRunDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -17,28 +20,34 @@ export function logPathIn(runDirectory: string): string {
   return join(runDirectory, 'output.log');
 }
 
-export function readExit(runDirectory: string, runId: string): ExitEvidence {
+export function readExit(runDirectory: string, runId: string): ExitReading {
   const path = join(runDirectory, 'exit.json');
-  const read = readRecord(path, runId);
-  if (read.is === 'absent') return { kind: 'none', ...oomKillsSince(runDirectory, runId) };
-  if (read.is === 'unreadable') return { kind: 'unreadable', because: read.because };
-  return exitFrom(read.record, writtenAtMs(path));
+  const reading = readRecord(path, runId);
+  switch (reading.is) {
+    case 'absent':
+      return { kind: 'none', ...oomKillsSince(runDirectory, runId) };
+    case 'malformed':
+    case 'failed':
+      return { kind: reading.is, because: reading.because };
+    case 'read':
+      return exitFrom(reading.value, writtenAtMs(path));
+  }
 }
 
 /** The same from the text of a record that could not be kept. */
 export function parseExit(text: string, runId: string, atMs: number): ExitEvidence {
-  const read = parseRecord(text, runId, 'what the keeper handed on');
-  return read.is === 'read' ? exitFrom(read.record, atMs) : { kind: 'none' };
+  const reading = parseRecord(text, runId, 'what the keeper handed on');
+  return reading.is === 'read' ? exitFrom(reading.value, atMs) : { kind: 'none' };
 }
 
-function exitFrom(record: Readonly<Record<string, unknown>>, atMs: number): ExitEvidence {
+function exitFrom(record: Fields, atMs: number): ExitEvidence {
   const { notStarted, code, signal, uptime, oomKills, left, adopted, hungUp } = record;
   if (adopted === true) return { kind: 'unseen', atMs };
   if (typeof notStarted === 'string') return { kind: 'not_started', reason: notStarted, atMs };
   const exitCode = wholeOrNull(code);
   const exitSignal = signalName(wholeOrNull(signal));
   if ((exitCode === null) === (exitSignal === null)) {
-    return { kind: 'unreadable', because: 'it has neither or both of an exit code and a signal' };
+    return { kind: 'malformed', because: 'it has neither or both of an exit code and a signal' };
   }
   return {
     kind: 'exited',
@@ -53,65 +62,62 @@ function exitFrom(record: Readonly<Record<string, unknown>>, atMs: number): Exit
   };
 }
 
-/** The kernel counts what it kills for want of memory; the harness noted the count when it started. */
+/** The kernel counts what it kills for want of memory; the harness noted the count when it started. Only told, if known. */
 function oomKillsSince(runDirectory: string, runId: string): { oomKills?: number } {
-  const read = readRecord(join(runDirectory, 'started.json'), runId);
-  const before = read.is === 'read' ? wholeOrNull(read.record['oomKills']) : null;
-  const now = /^oom_kill (\d+)$/m.exec(readIfThere('/proc/vmstat'))?.[1];
+  const started = readRecord(join(runDirectory, 'started.json'), runId);
+  const before = started.is === 'read' ? wholeOrNull(started.value['oomKills']) : null;
+  const counters = readText('/proc/vmstat');
+  const now = counters.is === 'read' ? /^oom_kill (\d+)$/m.exec(counters.value)?.[1] : undefined;
   return before === null || now === undefined ? {} : { oomKills: Math.max(0, Number(now) - before) };
 }
 
-function readIfThere(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'latin1') : '';
-}
-
-/** The harness as its own process recorded it before it executed; null when that is not, or not yet, known. */
+/** The harness as its own process recorded it before it executed. */
 export function readStarted(
   runDirectory: string,
   runId: string,
   table: ProcessTable,
-): ProcessIdentity | null {
-  const read = readRecord(join(runDirectory, 'started.json'), runId);
-  if (read.is !== 'read' || typeof read.record['pid'] !== 'number') return null;
-  const { pid, startTime } = read.record;
-  if (typeof startTime === 'string' && startTime !== '') return { ...table.host, pid, startTime };
-  const reading = table.read(pid);
-  return { ...table.host, pid, startTime: reading.is === 'there' ? reading.fact.startTime : null };
-}
-
-type RecordReading =
-  | { is: 'read'; record: Readonly<Record<string, unknown>> }
-  | { is: 'absent' }
-  | { is: 'unreadable'; because: string };
-
-function readRecord(path: string, runId: string): RecordReading {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return code === 'ENOENT'
-      ? { is: 'absent' }
-      : { is: 'unreadable', because: `reading ${path} gave ${code}` };
+): Reading<ProcessIdentity> {
+  const path = join(runDirectory, 'started.json');
+  const reading = readRecord(path, runId);
+  if (reading.is !== 'read') return reading;
+  const { pid, startTime } = reading.value;
+  if (typeof pid !== 'number') return { is: 'malformed', because: `${path} has no pid` };
+  if (typeof startTime === 'string' && startTime !== '') {
+    return { is: 'read', value: { ...table.host, pid, startTime } };
   }
-  return parseRecord(text, runId, path);
+  const seen = table.read(pid);
+  return {
+    is: 'read',
+    value: { ...table.host, pid, startTime: seen.is === 'there' ? seen.fact.startTime : null },
+  };
 }
 
-function parseRecord(text: string, runId: string, place: string): Exclude<RecordReading, { is: 'absent' }> {
+type Fields = Readonly<Record<string, unknown>>;
+
+function readRecord(path: string, runId: string): Reading<Fields> {
+  const reading = readText(path);
+  return reading.is === 'read' ? parseRecord(reading.value, runId, path) : reading;
+}
+
+function parseRecord(text: string, runId: string, place: string): Reading<Fields> {
   try {
     const record: unknown = JSON.parse(text);
     if (typeof record !== 'object' || record === null) throw new TypeError('not an object');
     const fields = Object.fromEntries(Object.entries(record));
-    if (fields['run'] !== runId) return { is: 'unreadable', because: `${place} is of another run` };
-    return { is: 'read', record: fields };
+    if (fields['run'] !== runId) return { is: 'malformed', because: `${place} is of another run` };
+    return { is: 'read', value: fields };
   } catch {
-    return { is: 'unreadable', because: `${place} is not the JSON of an exit record` };
+    return { is: 'malformed', because: `${place} is not the JSON of a keeper's record` };
   }
 }
 
 /** The record may be removed, together with its session, between the reading of its text and of its time. */
 function writtenAtMs(path: string): number {
-  return Math.round(statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+  try {
+    return Math.round(statSync(path).mtimeMs);
+  } catch {
+    return Date.now();
+  }
 }
 
 function wholeOrNull(value: unknown): number | null {

@@ -2,8 +2,9 @@
  * Where a run's harness keeps its files, for whoever reads them once its process, whose environment says it, is gone.
  * `place.json` in the run's directory; only where it is not where everybody has them.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readText, unread } from './reading.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,10 +25,16 @@ export function recordPlace(runDirectory: string, environment: Environment): voi
   writeFileSync(join(runDirectory, 'place.json'), JSON.stringify(place), { mode: 0o600 });
 }
 
-/** Null when nothing is on record, or nothing that can be understood. */
+/** Null when nothing is on record, or nothing that makes sense. Throws when it could not be read. */
 export function recordedPlace(runDirectory: string): Environment | null {
+  const reading = readText(join(runDirectory, 'place.json'));
+  if (reading.is === 'failed') throw unread(reading);
+  return reading.is === 'read' ? placeIn(reading.value) : null;
+}
+
+function placeIn(text: string): Environment | null {
   try {
-    const place: unknown = JSON.parse(readFileSync(join(runDirectory, 'place.json'), 'utf8'));
+    const place: unknown = JSON.parse(text);
     if (typeof place !== 'object' || place === null) return null;
     return Object.fromEntries(Object.entries(place).filter(([, value]) => typeof value === 'string'));
   } catch {

@@ -6,10 +6,11 @@
  * before it starts anything. Whoever ends the run above looks there each time, the keeper in Perl too. A note spares
  * only as long as the store knows the child as live: whoever ends a run asks, for anybody can write a file.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cgroupPids } from './cgroup.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
+import { isThere, readNames, readText, unread } from './reading.ts';
 import { descendantsOf, RUN_MARK } from './tree.ts';
 
 export interface Spared {
@@ -22,7 +23,7 @@ export interface Spared {
 
 /** A run above that has no directory any more ends nothing either. */
 export function noteSpared(runDirectory: string, { pid, startTime, runId, cgroup }: Spared): void {
-  if (statSync(runDirectory, { throwIfNoEntry: false }) === undefined) return;
+  if (!isThere(runDirectory)) return;
   const directory = join(runDirectory, 'children');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const temporary = join(directory, `.${pid}`);
@@ -30,6 +31,7 @@ export function noteSpared(runDirectory: string, { pid, startTime, runId, cgroup
   renameSync(temporary, join(directory, String(pid)));
 }
 
+/** Throws when a note cannot be read: whom it spares would be ended as an escapee. */
 export function sparedIn(runDirectory: string): readonly Spared[] {
   return namesIn(join(runDirectory, 'children')).flatMap((name) => {
     const [startTime = '', runId = '', ...cgroup] = readNote(join(runDirectory, 'children', name)).split(' ');
@@ -59,19 +61,16 @@ export function sparedProcesses(
   return found;
 }
 
+/** Most runs have no children, and so no such directory. */
 function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // Most runs have no children, and so no such directory.
-    return [];
-  }
+  const reading = readNames(directory);
+  if (reading.is === 'failed') throw unread(reading);
+  return reading.is === 'read' ? reading.value : [];
 }
 
+/** A note that was there a moment ago may have been forgotten since. */
 function readNote(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return '';
-  }
+  const reading = readText(path);
+  if (reading.is === 'failed') throw unread(reading);
+  return reading.is === 'read' ? reading.value.trim() : '';
 }

@@ -81,6 +81,7 @@ export function createStore(driver: SqlDriver): Store {
         'where s.id = (select session_id from native_sessions where harness = ? and native_id = ?)';
       return (await sessions(driver, where, [harness, nativeId]))[0] ?? null;
     },
+    nowMs: () => driver.read((sql) => sql.nowMs()),
     note: (event, once) => inTransaction(driver, (sql, op) => note(sql, op, event, once)),
     run: (runId) => driver.read((sql) => readRun(sql, runId)),
     sessionByName: async (name) => (await sessions(driver, 'where s.name = ?', [name]))[0] ?? null,
@@ -447,18 +448,21 @@ async function overview(driver: SqlDriver, endedLimit: number): Promise<Overview
 
 async function find(sql: Sql, reference: string): Promise<{ matches: readonly SessionWithRun[] }> {
   if (isUnstorable(reference)) return { matches: [] };
+  const beginning = (column: string) => `substr(${column}, 1, ?) = ?`;
+  const [own, native] = [
+    `${beginning('s.id')} or s.id in (select session_id from runs where ${beginning('id')})`,
+    `s.id in (select session_id from native_sessions where ${beginning('native_id')})`,
+  ];
+  const given = (times: number) => Array.from({ length: times }, () => [reference.length, reference]).flat();
+  // A name may also be the beginning of another session's id: then it is ambiguous, and nobody is hit by mistake.
+  const mayBegin = /^[rs]-[0-9a-z]+$/.test(reference);
   const attempts: [where: string, values: readonly (string | number)[]][] = [
-    ['s.name = ?', [reference]],
+    ['s.id = ? or s.id in (select session_id from runs where id = ?)', [reference, reference]],
     [
-      `s.id = ? or s.id in (select session_id from runs where id = ?)
-       or s.id in (select session_id from native_sessions where native_id = ?)`,
-      [reference, reference, reference],
+      `s.name = ? or s.id in (select session_id from native_sessions where native_id = ?)${mayBegin ? ` or ${own}` : ''}`,
+      [reference, reference, ...(mayBegin ? given(2) : [])],
     ],
-    [
-      `substr(s.id, 1, ?) = ? or s.id in (select session_id from runs where substr(id, 1, ?) = ?)
-       or s.id in (select session_id from native_sessions where substr(native_id, 1, ?) = ?)`,
-      [1, 2, 3].flatMap(() => [reference.length, reference]),
-    ],
+    [`${own} or ${native}`, given(3)],
   ];
   for (const [where, values] of attempts) {
     const rows = await sql.all(

@@ -357,11 +357,13 @@ export interface Store {
   observe(runId: string, fact: HarnessFact, source: string): Promise<ObserveResult>;
   /** The session to which a conversation is bound. */
   sessionByNative(harness: string, nativeId: string): Promise<SessionWithRun | null>;
+  /** The time by which the store puts events on record. */
+  nowMs(): Promise<number>;
   /** Adds to the log what changed no state. With `once`, an event of this kind is kept at most once a run. */
   note(event: Omit<StoredEvent, 'seq' | 'atMs'>, once: 'once' | 'always'): Promise<void>;
   run(runId: string): Promise<Run | null>;
   sessionByName(name: string): Promise<SessionWithRun | null>;
-  /** By name, or else by session, run or native id, or else by a prefix of one; at most a handful of matches. */
+  /** By session or run id, or else by name or native id, or else by a prefix of an id; at most a handful of matches. */
   find(reference: string): Promise<Found>;
   /** Those of these ids that there are. */
   sessionsOf(ids: readonly string[]): Promise<readonly SessionWithRun[]>;

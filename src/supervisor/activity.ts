@@ -13,6 +13,7 @@ import type { Context } from './context.ts';
 import { holdNamed } from './ownership/hold.ts';
 import { liveProcess } from './discovery.ts';
 import { isHere } from './reach.ts';
+import { troubleOf } from './reconcile.ts';
 import type { Reconciled } from './reconcile.ts';
 
 export interface Look {
@@ -21,7 +22,21 @@ export interface Look {
   readonly activity: Activity | null;
 }
 
+/** A look that fails says nothing of what it does; and one session's trouble is no other's. */
 export async function lookAt(context: Context, session: Session, seen: Reconciled): Promise<Look> {
+  try {
+    return await look(context, session, seen);
+  } catch (error) {
+    const because = seen.because ?? `what it does is not known: ${troubleOf(error)}`;
+    return {
+      session: withNative(session, seen.run),
+      seen: { ...seen, because },
+      activity: seen.run.activity,
+    };
+  }
+}
+
+async function look(context: Context, session: Session, seen: Reconciled): Promise<Look> {
   const { run } = seen;
   const nothing = { session: withNative(session, run), seen, activity: run.activity };
   if (run.state !== 'running' || seen.liveness !== 'alive' || session.harness === 'command') return nothing;

@@ -5,6 +5,6 @@ import type { Context } from './context.ts';
 
 /** What is known of the harness that a run executes. */
 export async function adapterOf(context: Context, run: Run): Promise<Adapter> {
-  const [found] = (await context.store.find(run.sessionId)).matches;
+  const [found] = await context.store.sessionsOf([run.sessionId]);
   return adapterNamed(found?.session.harness ?? 'command');
 }

@@ -1,17 +1,19 @@
 /** Brings a harness that is running already under supervision, without restarting it: it is watched from now on. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
+import { isThere } from '../process/reading.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
 import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
+import { refuseIdAsName } from './id-as-name.ts';
 import { ancestorsOf, harnessAt } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { newId } from './new-id.ts';
@@ -25,7 +27,10 @@ export async function adopt(
   pid: number,
   options: { readonly session?: string | undefined } = {},
 ): Promise<SessionWithRun> {
-  const refusal = options.session === undefined ? null : refuseSessionName(options.session);
+  const refusal =
+    options.session === undefined
+      ? null
+      : (refuseSessionName(options.session) ?? (await refuseIdAsName(context, options.session)));
   if (refusal !== null) throw new ReeveError('bad_name', `This cannot be a session's name: ${refusal}.`);
   if (process.platform !== 'linux') {
     throw new ReeveError('usage', 'A running process can be adopted only on Linux so far.', {
@@ -123,7 +128,7 @@ async function rivalOf(
   createRunDirectory(runDirectory(context, run.id));
   writeFileSync(word(run.id), what, { mode: 0o600 });
   const others = (await context.store.live()).filter((other) => other.run.id !== run.id);
-  const isRival = (other: Run) => existsSync(word(other.id)) && readFileSync(word(other.id), 'utf8') === what;
+  const isRival = (other: Run) => isThere(word(other.id)) && readFileSync(word(other.id), 'utf8') === what;
   return others.find((other) => isRival(other.run)) ?? null;
 }
 

@@ -6,12 +6,14 @@
 import { planForChild } from '../lifecycle/child.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
 import { LOOK_NOW } from '../process/keeper.ts';
+import { forgetOwner } from '../process/owner-note.ts';
 import { signalProven } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
 import { CHILD_GRACE_MS } from './lineage.ts';
 import { isHere } from './reach.ts';
+import { runDirectory } from './liveness.ts';
 import { intentNow, retireRun } from './retire.ts';
 
 /** Null when each was dealt with; otherwise a sentence without its full stop, which is on record with the owner too. */
@@ -45,12 +47,14 @@ async function dealWith(
   const plan = planForChild(run, { id: owner.id, outcome: owner.intent?.outcome ?? null });
   if (plan.do === 'await') {
     await context.store.step(run.id, { kind: 'await', ownerId: owner.id, withinMs: plan.withinMs, atMs: 0 });
+    forgetOwner(runDirectory(context, run.id));
     // So that it is ended in time although nobody may look: its own keeper sees to it.
     if (run.keeper !== null) signalProven(context.table, run.keeper, LOOK_NOW);
     return null;
   }
   if (plan.do === 'detach') {
     await context.store.step(run.id, { kind: 'detach', ownerId: owner.id });
+    forgetOwner(runDirectory(context, run.id));
     return null;
   }
   const because = await cancel(context, run, plan.because, graceMs, owner.intent?.actor);

@@ -2,7 +2,7 @@
  * The one daemon of a state directory. Who it is stands in `daemon/daemon.json`; that it is the only one is the lock's
  * doing, which ends with the process. The record may be stale, so it is believed only of a process that is proven alive.
  */
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
+import { readText, unread } from '../process/reading.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { holdAlone } from '../store/sole-holder.ts';
 import type { Machine } from './context.ts';
@@ -77,11 +78,14 @@ export function leaveDaemonPlace(home: Home): void {
   rmSync(daemonPlace(home).socket, { force: true });
 }
 
-/** The record of whoever was there last, alive or not. */
+/** The record of whoever was there last, alive or not. Throws when it could not be read: that is not "none". */
 export function lastDaemon(home: Home): DaemonRecord | null {
+  const reading = readText(daemonPlace(home).record);
+  if (reading.is === 'failed') throw unread(reading);
+  if (reading.is === 'absent') return null;
   try {
     // Written by `recordDaemon`, whole or not at all; of anything else nothing is believed.
-    const record = JSON.parse(readFileSync(daemonPlace(home).record, 'utf8')) as Partial<DaemonRecord> | null;
+    const record = JSON.parse(reading.value) as Partial<DaemonRecord> | null;
     const isWhole = typeof record?.process?.pid === 'number' && typeof record.port === 'number';
     return isWhole ? (record as DaemonRecord) : null;
   } catch {
@@ -138,15 +142,14 @@ export function daemonToken(home: Home): string {
 
 const TOKEN_SHAPE = /^[\w-]{43}$/;
 
+/** Null when there is none, or none that could be one: then it is made anew, which turns away everybody who has it. */
 function readToken(path: string): string | null {
-  try {
-    const text = readFileSync(path, 'latin1').trim();
-    if (!TOKEN_SHAPE.test(text)) return null;
-    chmodSync(path, 0o600);
-    return text;
-  } catch {
-    return null;
-  }
+  const reading = readText(path);
+  if (reading.is === 'failed') throw unread(reading);
+  const text = reading.is === 'read' ? reading.value.trim() : '';
+  if (!TOKEN_SHAPE.test(text)) return null;
+  chmodSync(path, 0o600);
+  return text;
 }
 
 /** It has nothing to save but its answers in flight. */

@@ -108,7 +108,11 @@ async function checkRuns(context: Context): Promise<Check> {
   );
   if (doubts.length === 0)
     return { name: 'runs', is: 'good', says: `${live.length} on record as live, all accounted for.` };
-  return { name: 'runs', is: 'poor', says: `Not known whether alive: ${doubts.join('; ')}.` };
+  return {
+    name: 'runs',
+    is: 'poor',
+    says: `Not known whether alive: ${doubts.join('; ')}. Look once more at each: reeve settle`,
+  };
 }
 
 function checked(name: string, check: () => Check): Check {

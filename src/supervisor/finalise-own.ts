@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { isOnRecord } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
+import { isThere } from '../process/reading.ts';
 import { parseExit, readExit } from '../process/run-directory.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { openContext } from './context.ts';
@@ -16,7 +17,7 @@ import { reconcileRun } from './reconcile.ts';
  * `record` is the exit record as text, for when the one on disk is gone.
  */
 export async function finaliseOwn(runId: string, record: string): Promise<boolean> {
-  const isAway = (process.env['REEVE_STORE'] ?? '') === '' && !existsSync(homeFrom(process.env).database);
+  const isAway = (process.env['REEVE_STORE'] ?? '') === '' && !isThere(homeFrom(process.env).database);
   // Somebody removed the whole state while the run was on: there is nothing to write to, and none is made anew.
   if (isAway) return true;
   const context = await openContext({ actor: 'keeper' });
@@ -26,7 +27,9 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
     // Never recorded as this run's keeper: its launcher, or a reader after the launcher's death, ends the claim.
     if (run.state === 'claimed') return (await reconcileRun(context, run)).run.state === 'ended';
     const onDisk = readExit(runDirectory(context, runId), runId);
-    const exit = onDisk.kind === 'none' ? parseExit(record, runId, Date.now()) : onDisk;
+    const exit = isOnRecord(onDisk) ? onDisk : parseExit(record, runId, Date.now());
+    // Nothing was handed on, and what is on disk may say anything: the next reader tries again.
+    if (onDisk.kind === 'failed' && exit.kind === 'none') return false;
     const result = await finaliseRun(context, run, {
       exit,
       actor: 'keeper',

@@ -25,6 +25,7 @@ import type { Context } from './context.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { Execution, HarnessLaunch } from './harness-launch.ts';
+import { refuseIdAsName } from './id-as-name.ts';
 import { isInsideChild } from './lineage.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
@@ -274,7 +275,10 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
   if (request.graceMs !== undefined && !(request.graceMs >= 0)) {
     throw new ReeveError('usage', 'The grace must be a number of milliseconds that is not negative.');
   }
-  const refusal = request.session === undefined ? null : refuseSessionName(request.session);
+  const refusal =
+    request.session === undefined
+      ? null
+      : (refuseSessionName(request.session) ?? (await refuseIdAsName(context, request.session)));
   if (refusal !== null) {
     throw new ReeveError(
       'bad_name',

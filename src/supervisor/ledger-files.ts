@@ -106,6 +106,7 @@ async function filesOf(context: Context, session: Session, run: Run, known: Reme
   const files: LedgerFile[] = [];
   const problems: string[] = [];
   const onRecord = await context.store.usagePositions(session.id);
+  // Where to look is not known when that cannot be read: nothing found elsewhere means that nothing was spent.
   const environment =
     known.environment ?? recordedPlace(runDirectory(context, run.id)) ?? context.environment;
   for (const { harness, nativeId } of await context.store.conversationsOf(session.id)) {

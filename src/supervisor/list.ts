@@ -3,8 +3,8 @@ import { lookAt } from './activity.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { childrenOf } from './child-views.ts';
 import type { Context } from './context.ts';
-import { reconcileAll, reconcileRun } from './reconcile.ts';
-import { takeLateReports, takeReports } from './reports.ts';
+import { reconcileAll, reconcileAndHear } from './reconcile.ts';
+import { takeLateReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
 import { viewRun, viewSession } from './view.ts';
 
@@ -69,7 +69,7 @@ export async function show(context: Context, reference: string): Promise<Session
   const { session, seen, activity } = await lookAt(
     context,
     found.session,
-    await reconcileRun(context, await takeReports(context, found.run)),
+    await reconcileAndHear(context, found.run),
   );
   const runs = await context.store.runsOf(session.id);
   return {

@@ -1,17 +1,26 @@
 /** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
 import { statSync } from 'node:fs';
-import { decideReconcile, explainStuck, explainUndead, isMassDeath } from '../lifecycle/reconcile.ts';
+import { ReeveError } from '../api/errors.ts';
+import {
+  decideReconcile,
+  explainStuck,
+  explainUndead,
+  isMassDeath,
+  isUnexplainedDeath,
+  planDoubt,
+} from '../lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
-import type { ExitEvidence } from '../lifecycle/exit.ts';
+import type { ExitReading } from '../lifecycle/exit.ts';
 import type { Liveness } from '../lifecycle/process-identity.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { probe } from '../process/liveness.ts';
+import type { ProcessTable } from '../process/process-table.ts';
 import { readExit } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
-import { probeRun, recordedHarness, runDirectory } from './liveness.ts';
+import { probeRun, recordedHarnessSoFar, runDirectory } from './liveness.ts';
 import { notJudged } from './reach.ts';
 import { takeReports } from './reports.ts';
 
@@ -28,7 +37,18 @@ export async function reconcileRun(context: Context, run: Run): Promise<Reconcil
   return carryOut(context, run, decide(context, run));
 }
 
-/** All runs that claim to live. In a mass death nobody is touched: the probe is taken to be broken. */
+/** The same, for whoever tells of a run: what was reported after its end is fenced, and part of its story. */
+export async function reconcileAndHear(context: Context, run: Run): Promise<Reconciled> {
+  if (run.state !== 'ended') return reconcileRun(context, run);
+  try {
+    return ended(await takeReports(context, run));
+  } catch (error) {
+    troubleOf(error);
+    return ended(run); // It changes nothing about the end, and is there for the next one who looks.
+  }
+}
+
+/** All runs that claim to live. In a mass death nobody is touched until a second look, a while later, sees the same. */
 export async function reconcileAll(
   context: Context,
   live: readonly SessionWithRun[],
@@ -37,17 +57,29 @@ export async function reconcileAll(
     run,
     decision: run.state === 'ended' ? ({ do: 'nothing' } as const) : decide(context, run),
   }));
-  if (live.some(({ run }) => isOverdue(run))) {
-    await (await import('./children.ts')).endOverdueChildren(context);
-  }
+  const isOneOverdue = live.some(({ run }) => isOverdue(run));
+  if (isOneOverdue) await (await import('./children.ts')).endOverdueChildren(context);
   const isInconclusive = isMassDeath(decided.map(({ decision }) => decision));
   const results: Reconciled[] = [];
   for (const { run, decision } of decided) {
     if (run.state === 'ended') results.push(ended(run));
-    else if (isInconclusive && decision.do === 'finalise') results.push(await holdInMassDeath(context, run));
+    else if (isInconclusive && isUnexplainedDeath(decision))
+      results.push(await doubt(context, run, decision));
     else results.push(await carryOut(context, run, decision));
   }
-  return results;
+  const hasEndedOne = results.some(
+    ({ run }, index) => run.state === 'ended' && live[index]?.run.state !== 'ended',
+  );
+  return isOneOverdue || hasEndedOne
+    ? Promise.all(results.map((each) => afterItsOwner(context, each)))
+    : results;
+}
+
+/** A child that was found alive may have been ended since, together with its owner, by this very look. */
+async function afterItsOwner(context: Context, seen: Reconciled): Promise<Reconciled> {
+  if (seen.run.state === 'ended' || seen.run.parent === null) return seen;
+  const latest = await context.store.run(seen.run.id);
+  return latest?.state === 'ended' ? ended(latest) : seen;
 }
 
 /** By this host's clock, to save asking; the store's decides. */
@@ -55,19 +87,24 @@ function isOverdue({ parent }: Run): boolean {
   return parent !== null && parent.waitsUntilMs !== null && parent.waitsUntilMs <= Date.now();
 }
 
+/** One that cannot be looked at is unknown, and keeps nobody from looking at the others. */
 function decide(context: Context, run: LiveRun): ReconcileDecision {
-  const liveness = probeRun(context, run);
-  if (liveness.is === 'dead') {
-    const away = notJudged(context, run);
-    if (away !== null) return { do: 'hold', because: `${liveness.because}, and ${away.because}` };
+  try {
+    const liveness = probeRun(context, run);
+    if (liveness.is === 'dead') {
+      const away = notJudged(context, run);
+      if (away !== null) return { do: 'hold', because: `${liveness.because}, and ${away.because}` };
+    }
+    if (liveness.is === 'dead' && isAnothers(context, run)) {
+      return {
+        do: 'hold',
+        because: 'it belongs to another user, who alone (or root) can see and end what is left of it',
+      };
+    }
+    return decideReconcile(run, liveness, exitOf(context, run, liveness));
+  } catch (error) {
+    return { do: 'hold', because: troubleOf(error) };
   }
-  if (liveness.is === 'dead' && isAnothers(context, run)) {
-    return {
-      do: 'hold',
-      because: 'it belongs to another user, who alone (or root) can see and end what is left of it',
-    };
-  }
-  return decideReconcile(run, liveness, exitOf(context, run, liveness));
 }
 
 /** Another user's processes can neither be seen whole nor be signalled, so nothing about their end can be proven. */
@@ -77,7 +114,7 @@ function isAnothers(context: Context, run: LiveRun): boolean {
   return user !== 0 && owner !== user;
 }
 
-function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidence {
+function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitReading {
   if (liveness.is !== 'dead') return { kind: 'none' };
   const exit = readExit(runDirectory(context, run.id), run.id);
   // What the kernel has counted since a restart says nothing of a run before it.
@@ -87,29 +124,55 @@ function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidenc
 async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {
   switch (decision.do) {
     case 'nothing':
-      return seenAlive(context, await takeReports(context, await withHarness(context, run)));
+      return seenAlive(context, run);
     case 'hold':
       return { run, liveness: 'unknown', because: decision.because };
-    case 'finalise': {
-      // Read before its launcher was found dead, a claim may have become a running run in between, whose launcher is
-      // gone because its work is done. Now that it is dead nobody makes that move any more: one more read settles it.
-      const latest = run.state === 'claimed' ? await context.store.run(run.id) : run;
-      if (latest !== null && latest.state !== run.state) return reconcileRun(context, latest);
-      const result = await finaliseRun(context, run, {
-        exit: decision.exit,
-        actor: 'reconcile',
-        evidence: [decision.because],
-        known: decision.proof === 'rebooted' ? 'kernel' : undefined,
-        graceMs: SWEEP_GRACE_MS,
-      });
-      if (result.is === 'ended') return ended(result.run);
-      if (result.is === 'children') return { run, liveness: 'unknown', because: result.because };
-      return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
-    }
+    case 'finalise':
+      try {
+        return await finalise(context, run, decision);
+      } catch (error) {
+        return { run, liveness: 'unknown', because: troubleOf(error) };
+      }
   }
 }
 
-function seenAlive(context: Context, run: Run): Reconciled {
+async function finalise(
+  context: Context,
+  run: LiveRun,
+  decision: Extract<ReconcileDecision, { do: 'finalise' }>,
+): Promise<Reconciled> {
+  // Read before its launcher was found dead, a claim may have become a running run in between, whose launcher is
+  // gone because its work is done. Now that it is dead nobody makes that move any more: one more read settles it.
+  const latest = run.state === 'claimed' ? await context.store.run(run.id) : run;
+  if (latest !== null && latest.state !== run.state) return reconcileRun(context, latest);
+  const result = await finaliseRun(context, run, {
+    exit: decision.exit,
+    actor: 'reconcile',
+    evidence: [decision.because],
+    // With either, the kernel ended everything that was in it.
+    known: decision.proof === 'rebooted' || decision.proof === 'namespace' ? 'kernel' : undefined,
+    graceMs: SWEEP_GRACE_MS,
+  });
+  if (result.is === 'ended') return ended(result.run);
+  if (result.is === 'children') return { run, liveness: 'unknown', because: result.because };
+  return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
+}
+
+/** The trouble of one run, as the end of a sentence. A store that fails does so for all, and is thrown on. */
+export function troubleOf(error: unknown): string {
+  if (error instanceof ReeveError && error.code.startsWith('store_')) throw error;
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+}
+
+async function seenAlive(context: Context, live: LiveRun): Promise<Reconciled> {
+  let run: Run = live;
+  try {
+    run = await takeReports(context, await withHarness(context, live));
+  } catch (error) {
+    const because = troubleOf(error);
+    // That it lives was seen; what it does is not known, unless it is not this user's to know.
+    return { run, liveness: 'alive', because: isAnothers(context, live) ? null : because };
+  }
   if (run.state === 'ended') return ended(run);
   const harness = run.harness === null ? null : probe(context.table, run.harness);
   // A keeper is only stuck when its harness is gone; of all others it was just seen to be alive.
@@ -118,18 +181,38 @@ function seenAlive(context: Context, run: Run): Reconciled {
 }
 
 const MASS_DEATH =
-  'most runs looked dead at once, which more likely means a broken look at the process table; ask for this one by name';
+  'most runs looked dead at once, which more likely means a broken look at the process table; a look a minute later, or `reeve settle` now, decides';
 
-async function holdInMassDeath(context: Context, run: LiveRun): Promise<Reconciled> {
-  const event = { sessionId: run.sessionId, runId: run.id, kind: 'run.doubted', actor: 'reconcile' };
-  await context.store.note({ ...event, data: { because: MASS_DEATH } }, 'once');
+async function doubt(
+  context: Context,
+  run: LiveRun,
+  decision: Extract<ReconcileDecision, { do: 'finalise' }>,
+): Promise<Reconciled> {
+  const events = await context.store.eventsOf(run.sessionId);
+  const doubted = events.findLast(({ kind, runId }) => kind === 'run.doubted' && runId === run.id);
+  const plan = planDoubt({
+    doubtedAtMs: doubted?.atMs ?? null,
+    nowMs: await context.store.nowMs(),
+    isTableSane: isTableSane(context.table),
+  });
+  if (plan === 'conclude') return carryOut(context, run, decision);
+  if (plan === 'doubt') {
+    const event = { sessionId: run.sessionId, runId: run.id, kind: 'run.doubted', actor: 'reconcile' };
+    await context.store.note({ ...event, data: { because: MASS_DEATH } }, 'always');
+  }
   return { run, liveness: 'unknown', because: MASS_DEATH };
+}
+
+/** It shows this very process, and others. */
+export function isTableSane(table: ProcessTable): boolean {
+  const living = table.all().filter(({ isZombie }) => !isZombie);
+  return living.length > 1 && living.some(({ pid }) => pid === process.pid);
 }
 
 /** A launcher that died right after letting go left the harness's identity only on disk. */
 async function withHarness(context: Context, run: LiveRun): Promise<Run> {
   if (run.state === 'claimed' || run.harness !== null) return run;
-  const harness = recordedHarness(context, run.id);
+  const harness = recordedHarnessSoFar(context, run.id);
   if (harness === null) return run;
   const result = await context.store.step(run.id, { kind: 'executing', harness });
   return result.taken ? result.run : run;

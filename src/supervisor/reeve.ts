@@ -23,6 +23,7 @@ import type { triggerReviews } from './review-trigger.ts';
 import type { watchReviews } from './review-watch.ts';
 import type { scan } from './scan.ts';
 import type { send } from './send.ts';
+import type { settle } from './settle.ts';
 import type { spent } from './spent.ts';
 import type { assumeGone, stop } from './stop.ts';
 import type { submission, submissions } from './submissions.ts';
@@ -46,6 +47,8 @@ export interface Reeve {
   readonly assumeGone: Bound<typeof assumeGone>;
   /** Looks at every run on record as live, and ends those that are proven dead. */
   reconcile(): ReturnType<typeof reconcileAll>;
+  /** Looks once more at those of which nothing could be proven, each for itself. */
+  readonly settle: Bound<typeof settle>;
   readonly list: Bound<typeof list>;
   /** The same with what each has spent, and of which limits. */
   readonly listWithCosts: Bound<typeof listWithCosts>;
@@ -103,6 +106,7 @@ export function reeveOf(context: Context): Reeve {
       (await ending()).stop(context, reference, graceMs),
     assumeGone: async (reference) => (await ending()).assumeGone(context, reference),
     reconcile: async () => reconcileAll(context, await context.store.live()),
+    settle: async (references) => (await import('./settle.ts')).settle(context, references),
     list: async (range) => (await looking()).list(context, range),
     listWithCosts: async (range) => (await import('./costs.ts')).listWithCosts(context, range),
     show: async (reference) => (await looking()).show(context, reference),

@@ -15,7 +15,7 @@ export async function remove(context: Context, reference: string): Promise<Sessi
       'unproven',
       `${session.name} was not removed: ${seen.because ?? 'its run may be alive'}.`,
       {
-        hint: `If you know that it is gone: reeve kill ${session.name} --assume-gone`,
+        hint: `Look once more: reeve settle ${session.name}    If you know that it is gone: reeve kill ${session.name} --assume-gone`,
       },
     );
   }

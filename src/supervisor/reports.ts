@@ -6,12 +6,10 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readSync,
   rmSync,
   writeFileSync,
@@ -21,6 +19,7 @@ import type { Adapter, Reported } from '../harness/adapter.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
+import { isThere, readNames, unread } from '../process/reading.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { holdNamed } from './ownership/hold.ts';
@@ -56,7 +55,7 @@ export function createSpool(context: Context, runId: string, hasHooks: boolean):
   if (hasHooks) writeFileSync(join(spool, LAUNCHED_WITH_HOOKS), '');
 }
 
-/** The run as it is after all that was reported of it. */
+/** The run as it is after all that was reported of it. Throws when a report is there and cannot be read. */
 export async function takeReports(context: Context, run: Run): Promise<Run> {
   const spool = spoolOf(context, run.id);
   const messages = messagesIn(spool);
@@ -66,7 +65,7 @@ export async function takeReports(context: Context, run: Run): Promise<Run> {
   }
   await checkpoint('reports.listed');
   const adapter = await adapterOf(context, run);
-  const repeats = existsSync(join(spool, LAUNCHED_WITH_HOOKS));
+  const repeats = isThere(join(spool, LAUNCHED_WITH_HOOKS));
   let latest = run;
   for (const message of messages) {
     latest = await takeMessage(context, adapter, latest, message, repeats);
@@ -76,10 +75,19 @@ export async function takeReports(context: Context, run: Run): Promise<Run> {
 
 /** What came after the end of its run is fenced, and told in the story of its session. */
 export async function takeLateReports(context: Context): Promise<void> {
-  for (const message of messagesIn(join(context.home.path, 'late-hooks'))) {
+  for (const message of lateMessages(join(context.home.path, 'late-hooks'))) {
     const run = await context.store.run(message.runId);
     if (run === null) rmSync(message.path, { force: true });
     else await takeMessage(context, await adapterOf(context, run), run, message, false);
+  }
+}
+
+/** They change nothing but the story, so what cannot be read now is left for another time. */
+function lateMessages(spool: string): readonly Message[] {
+  try {
+    return messagesIn(spool);
+  } catch {
+    return [];
   }
 }
 
@@ -91,7 +99,7 @@ async function takeMessage(
   repeats: boolean,
 ): Promise<Run> {
   // Another reader was faster, and may have taken later ones too: what it says may no longer be so.
-  if (!existsSync(message.path)) return (await context.store.run(run.id)) ?? run;
+  if (!isThere(message.path)) return (await context.store.run(run.id)) ?? run;
   // Any name may stand there, also one that means something else altogether to whoever looks it up.
   const reported = isKnown(message) ? adapter.readReport(message.payload) : null;
   let latest = run;
@@ -175,13 +183,9 @@ interface SpooledFile {
 
 /** The oldest first: what a look leaves to the next one must be what came later. */
 function filesIn(spool: string): readonly SpooledFile[] {
-  let names: string[];
-  try {
-    names = readdirSync(spool);
-  } catch {
-    return [];
-  }
-  return names
+  const reading = readNames(spool);
+  if (reading.is === 'failed') throw unread(reading);
+  return (reading.is === 'read' ? reading.value : [])
     .filter((name) => !name.startsWith('.'))
     .flatMap((name) => {
       const path = join(spool, name);
@@ -249,8 +253,11 @@ function readMessage(path: string, name: string): Message[] {
 function openIfThere(path: string): number | null {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  } catch {
-    return null;
+  } catch (error) {
+    // Taken by another reader meanwhile, or a link was put in its place, which is no message.
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ELOOP'))
+      return null;
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Run } from '../lifecycle/run.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 
-/** A session by its name, its id, a run's id, or a unique beginning of either id. */
+/** A session by its id, a run's id, its name, or a unique beginning of either id. */
 export async function resolveSession(context: Context, reference: string): Promise<SessionWithRun> {
   const { matches } = reference === '' ? { matches: [] } : await context.store.find(reference);
   const [first, ...others] = matches;
@@ -53,8 +53,12 @@ export async function runNamed(
   { session, run }: SessionWithRun,
   reference: string,
 ): Promise<Run> {
+  if (reference === session.id || reference === run.id) return run;
+  const runs = await context.store.runsOf(session.id);
+  const named = runs.find(({ id }) => id === reference);
+  // An id goes before a name, which in an older store may be the id of another run.
+  if (named !== undefined) return named;
   if (reference === session.name || session.id.startsWith(reference) || run.id.startsWith(reference))
     return run;
-  const runs = await context.store.runsOf(session.id);
   return runs.findLast(({ id }) => id.startsWith(reference)) ?? run;
 }

@@ -8,7 +8,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
+import { isOnRecord } from '../lifecycle/exit.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
+import { notRead } from '../lifecycle/reconcile.ts';
 import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
@@ -91,8 +93,11 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   signalProven(context.table, run.keeper, 'SIGKILL');
   await until(() => probeRun(context, run).is !== 'alive', EXIT_RECORD_WAIT_MS);
   const killed = [...first.killed, ...late.killed];
+  const exit = readExit(runDirectory(context, run.id), run.id);
+  // It may have ended by itself before anybody wanted it to. Whoever looks next reads it again, and goes on from there.
+  if (exit.kind === 'failed') return endedMeanwhile(context, run, notRead(exit));
   const result = await finaliseRun(context, run, {
-    exit: readExit(runDirectory(context, run.id), run.id),
+    exit,
     actor: context.actor,
     evidence: [
       first.found.length === 0
@@ -105,6 +110,12 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   });
   await checkpoint('retire.ended');
   return result.is === 'children' ? { is: 'unproven', because: result.because } : result;
+}
+
+/** Its keeper may have come to write the outcome. */
+async function endedMeanwhile(context: Context, run: RunningRun, because: string): Promise<RetireResult> {
+  const stored = await context.store.run(run.id);
+  return stored?.state === 'ended' ? { is: 'ended', run: stored } : { is: 'unproven', because };
 }
 
 /** The harness is asked in the way it likes; all else of the tree in the usual one. */
@@ -140,7 +151,7 @@ async function retireClaimed(context: Context, run: LiveRun): Promise<RetireResu
 
 function hasRecordedExit(context: Context, run: RunningRun): boolean {
   const isKeeperGone = probe(context.table, run.keeper).is === 'dead';
-  return isKeeperGone || readExit(runDirectory(context, run.id), run.id).kind !== 'none';
+  return isKeeperGone || isOnRecord(readExit(runDirectory(context, run.id), run.id));
 }
 
 async function until(condition: () => boolean | Promise<boolean>, limitMs: number): Promise<void> {

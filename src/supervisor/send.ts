@@ -11,6 +11,7 @@ import { promptDigest } from '../harness/prompt.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
 import { probe } from '../process/liveness.ts';
+import { isThere } from '../process/reading.ts';
 import { identify } from '../process/process-table.ts';
 import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
@@ -237,7 +238,9 @@ function isHeld(context: Context, path: string): boolean {
   try {
     // As it was written above.
     return probe(context.table, JSON.parse(readFileSync(path, 'utf8')) as ProcessIdentity).is !== 'dead';
-  } catch {
+  } catch (error) {
+    // It is there, and who holds it may live.
+    if (!(error instanceof SyntaxError) && isThere(path)) return true;
     // Removed meanwhile, or its holder has not come to write it; one that died at that very point never will.
     return Date.now() - modified < LOCK_STALE_MS;
   }

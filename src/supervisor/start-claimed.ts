@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
+import { isOnRecord } from '../lifecycle/exit.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Containment, EndedRun, Run, RunningRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
@@ -21,7 +22,7 @@ import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
 import type { Execution } from './harness-launch.ts';
-import { recordedHarness, runDirectory } from './liveness.ts';
+import { recordedHarnessSoFar, runDirectory } from './liveness.ts';
 import { noteSeen } from './ownership/continuity.ts';
 import { toHold } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -160,6 +161,7 @@ async function keepApart(
   for (const ancestor of await context.store.ancestorsOf(run.id)) {
     noteSpared(runDirectory(context, ancestor), { pid, startTime: startTime ?? '', runId: run.id, cgroup });
   }
+  await (await import('./follow-owner.ts')).noteOwnerOf(context, run);
 }
 
 async function abandon(
@@ -197,7 +199,7 @@ async function afterRelease(
   await checkpoint('launch.executing');
   const { session, run } = claimed;
   if (report.is === 'executing') {
-    const harness = recordedHarness(context, run.id);
+    const harness = recordedHarnessSoFar(context, run.id);
     const latest = await recordHarness(context, run, harness);
     const over = () => keeper.exited.then(() => endOf(context, run));
     return {
@@ -255,7 +257,7 @@ function forwarding(
 
 /** Not known is not over: a signal is passed on then. */
 async function isEnding(context: Context, runId: string): Promise<boolean> {
-  if (readExit(runDirectory(context, runId), runId).kind !== 'none') return true;
+  if (isOnRecord(readExit(runDirectory(context, runId), runId))) return true;
   const run = await context.store.run(runId).catch(() => null);
   return run !== null && (run.state === 'ended' || run.intent !== null);
 }

@@ -1,7 +1,8 @@
 /**
  * What a run's keeper has done from time to time, outside of what it keeps and without a daemon: the run is held to its
- * budgets, and ended when it has waited in vain for a successor of its parent. It is a child of the keeper and so part of the run's tree as others see it, which may end it at any point; for
- * itself alone, it is not.
+ * budgets, dealt with when the run above it is gone, and ended when it has waited in vain for a successor of its parent.
+ * It is a child of the keeper and so part of the run's tree as others see it, which may end it at any point; for itself
+ * alone, it is not.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { BUDGET_ACTOR, enforceBudgetsOf } from './budgets.ts';
 import { endOverdueChildren } from './children.ts';
 import { openContext } from './context.ts';
 import type { Context } from './context.ts';
+import { followOwner } from './follow-owner.ts';
 import { runDirectory } from './liveness.ts';
 
 /** In the run's directory: in how many seconds the keeper is to look again, 0 for not any more. */
@@ -22,6 +24,7 @@ export async function watchRun(runId: string): Promise<void> {
     await checkpoint('watch.begun');
     const [found] = await context.store.runsWithSession([runId]);
     if (found === undefined || found.run.state === 'ended') return;
+    if (found.run.parent !== null) await followOwner({ ...context, actor: 'keeper' }, runId);
     const looks = [await enforceBudgetsOf(context, found), await endIfOverdue(context, runId)];
     const nextMs = looks.reduce((soonest, each) =>
       soonest === null || each === null ? (soonest ?? each) : Math.min(soonest, each),

@@ -6,8 +6,8 @@ import type { StoredEvent } from '../store/store.ts';
 import { shortCount } from '../api/token-words.ts';
 import { childrenOf } from './child-views.ts';
 import type { Context } from './context.ts';
-import { reconcileRun } from './reconcile.ts';
-import { takeLateReports, takeReports } from './reports.ts';
+import { reconcileAndHear } from './reconcile.ts';
+import { takeLateReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
 
 export interface Story {
@@ -20,7 +20,7 @@ export interface Story {
 export async function why(context: Context, reference: string): Promise<Story> {
   const { session, run } = await resolveSession(context, reference);
   await takeLateReports(context);
-  const { because } = await reconcileRun(context, await takeReports(context, run));
+  const { because } = await reconcileAndHear(context, run);
   const events = await context.store.eventsOf(session.id);
   const told = withCosts(events, await costsOf(context, session));
   const own = new Set((await context.store.runsOf(session.id)).map(({ id }) => id));

@@ -21,6 +21,7 @@ import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { reviewCalls } from './review-calls.ts';
 import type { Call } from './review-calls.ts';
+import { settleCalls } from './settle-calls.ts';
 import type { Document } from './document.ts';
 import { openDaemon } from './support.ts';
 import type { Answer, Daemon, Failure } from './support.ts';
@@ -75,7 +76,6 @@ const asRun = async (path: string, body: unknown) => {
   return daemon.ask('POST', path, { body, headers: { authorization } });
 };
 let reporting: Promise<Insider> | undefined;
-
 const CALLS: Readonly<Record<string, Call>> = {
   run: {
     good: () => post('/v1/run', { argv: ['sleep', '60'], session: 'ran', cwd: sandbox.root }),
@@ -214,6 +214,7 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => get('/v1/sessions/live/screen'),
     code: 'usage',
   },
+  ...settleCalls(() => daemon),
   ...reviewCalls(() => ({ daemon, sandbox })),
   daemon: { good: () => get('/v1/daemon'), bad: () => unknown('/v1/daemon'), code: 'unauthorised' },
   doctor: { good: () => get('/v1/doctor'), bad: () => unknown('/v1/doctor'), code: 'unauthorised' },

@@ -10,7 +10,7 @@ type Exited = Extract<ExitEvidence, { kind: 'exited' }>;
 const CLEAN: Exited = { kind: 'exited', code: 0, signal: null, atMs: 4_000, uptimeMs: 40_000, oomKills: 0 };
 const KILLED: Exited = { ...CLEAN, code: null, signal: 'SIGKILL' };
 const NOT_STARTED: ExitEvidence = { kind: 'not_started', reason: 'no such program', atMs: 4_000 };
-const UNREADABLE: ExitEvidence = { kind: 'unreadable', because: 'EIO' };
+const MALFORMED: ExitEvidence = { kind: 'malformed', because: 'no code' };
 const NONE: ExitEvidence = { kind: 'none' };
 
 /** Outcome and exit only: the wording is for people and not a promise. */
@@ -30,12 +30,12 @@ describe('the outcome of a run that nobody wanted ended', () => {
     expect(outcomeOf(null, { ...CLEAN, code, signal })).toEqual({ outcome, exitCode: code, signal });
   });
 
-  it.each([NONE, UNREADABLE])('is lost and not failed when the exit is $kind', (exit) => {
+  it.each([NONE, MALFORMED])('is lost and not failed when the exit is $kind', (exit) => {
     expect(outcomeOf(null, exit)).toEqual({ outcome: 'lost', exitCode: null, signal: null });
   });
 
   it('says why the exit record could not be read', () => {
-    expect(decideOutcome(null, UNREADABLE).reason).toContain('EIO');
+    expect(decideOutcome(null, MALFORMED).reason).toContain('no code');
   });
 
   it('is never_started, with the reason, when nothing was executed', () => {
@@ -96,7 +96,7 @@ describe('the outcome of a run that somebody wanted ended', () => {
     }
   });
 
-  it.each([NONE, UNREADABLE])('is what was intended when the exit is $kind', (exit) => {
+  it.each([NONE, MALFORMED])('is what was intended when the exit is $kind', (exit) => {
     expect(decideOutcome(INTENT, exit)).toEqual({
       outcome: 'stopped',
       reason: INTENT.reason,
@@ -130,7 +130,7 @@ describe('the reason of a death by signal', () => {
 
 describe('any evidence', () => {
   const anyExit = fc.oneof(
-    fc.constantFrom(NONE, UNREADABLE, NOT_STARTED),
+    fc.constantFrom(NONE, MALFORMED, NOT_STARTED),
     fc.record({
       kind: fc.constant('exited' as const),
       code: fc.option(fc.integer({ min: 0, max: 255 })),

@@ -4,20 +4,24 @@ import type { ExitEvidence } from '../../src/lifecycle/exit.ts';
 import type { DeathProof, Liveness } from '../../src/lifecycle/process-identity.ts';
 import {
   decideReconcile,
+  DOUBT_EXPIRES_MS,
   isMassDeath,
+  isUnexplainedDeath,
   MASS_DEATH_MINIMUM,
+  planDoubt,
+  SECOND_LOOK_MS,
   explainStuck,
 } from '../../src/lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../../src/lifecycle/reconcile.ts';
 import type { LiveRun } from '../../src/lifecycle/run.ts';
 import { CLAIMED, EXECUTING, INTENT, RUNNING } from './samples.ts';
 
-const PROOFS = ['gone', 'reused', 'zombie', 'rebooted'] as const satisfies readonly DeathProof[];
+const PROOFS = ['gone', 'reused', 'zombie', 'namespace', 'rebooted'] as const satisfies readonly DeathProof[];
 const EXITS: readonly ExitEvidence[] = [
   { kind: 'none' },
   { kind: 'not_started', reason: 'no such program', atMs: 4_000 },
   { kind: 'exited', code: 0, signal: null, atMs: 4_000, uptimeMs: null, oomKills: null },
-  { kind: 'unreadable', because: 'EIO' },
+  { kind: 'malformed', because: 'no code' },
 ];
 const RUNS: readonly LiveRun[] = [
   CLAIMED,
@@ -65,8 +69,27 @@ describe('a reader of a run that claims to live', () => {
   );
 });
 
+describe('a record that could not be read', () => {
+  const FAILED = { kind: 'failed', because: 'EIO' } as const;
+
+  it.each(RUNS.flatMap((run) => PROOFS.map((proof) => ({ run, proof }))))(
+    'concludes nothing of a dead run that was running ($run.state, $proof)',
+    ({ run, proof }) => {
+      const decision = decideReconcile(run, dead(proof), FAILED);
+      // A claimed one never wrote any.
+      if (run.state === 'claimed')
+        expect(decision).toMatchObject({ do: 'finalise', exit: { kind: 'not_started' } });
+      else expect(decision).toEqual({ do: 'hold', because: expect.stringContaining('EIO') });
+    },
+  );
+
+  it('of however many runs is no mass death: each is held for itself', () => {
+    expect(isMassDeath(times(50, decideReconcile(RUNNING, dead('gone'), FAILED)))).toBe(false);
+  });
+});
+
 const UNEXPLAINED = decideReconcile(RUNNING, dead('gone'), { kind: 'none' });
-const UNREADABLE = decideReconcile(RUNNING, dead('gone'), { kind: 'unreadable', because: 'EIO' });
+const MALFORMED = decideReconcile(RUNNING, dead('gone'), { kind: 'malformed', because: 'no code' });
 const BY_REBOOT = decideReconcile(RUNNING, dead('rebooted'), { kind: 'none' });
 const EXITED: readonly ReconcileDecision[] = EXITS.filter(
   ({ kind }) => kind === 'exited' || kind === 'not_started',
@@ -93,12 +116,12 @@ describe('a sweep in which many look dead at once', () => {
     expect(isMassDeath([...times(deaths, UNEXPLAINED), ...times(living, NOTHING)])).toBe(expected);
   });
 
-  it.each(['gone', 'reused', 'zombie'] as const)('doubts deaths proven by %s alone', (proof) => {
+  it.each(['gone', 'reused', 'zombie', 'namespace'] as const)('doubts deaths proven by %s alone', (proof) => {
     expect(isMassDeath(times(5, decideReconcile(RUNNING, dead(proof), { kind: 'none' })))).toBe(true);
   });
 
-  it('doubts deaths whose exit records cannot be read, for those explain nothing', () => {
-    expect(isMassDeath(times(5, UNREADABLE))).toBe(true);
+  it('doubts deaths whose exit records make no sense, for those explain nothing', () => {
+    expect(isMassDeath(times(5, MALFORMED))).toBe(true);
   });
 
   it('believes a reboot, which needs no look at a process table', () => {
@@ -137,5 +160,45 @@ describe('a living keeper', () => {
     [gone, gone],
   ])('%j with a harness %j gives no reason for doubt', (keeper, harness) => {
     expect(explainStuck(keeper, harness)).toBeNull();
+  });
+});
+
+describe('one death in a mass death', () => {
+  const NOW = 10_000_000_000;
+  const plan = (agoMs: number | null, isTableSane = true) =>
+    planDoubt({ doubtedAtMs: agoMs === null ? null : NOW - agoMs, nowMs: NOW, isTableSane });
+
+  it('is doubted at first, and once more when the last doubt is old, or from the future', () => {
+    expect([plan(null), plan(DOUBT_EXPIRES_MS + 1), plan(-1)]).toEqual(['doubt', 'doubt', 'doubt']);
+    expect([plan(null, false), plan(DOUBT_EXPIRES_MS + 1, false), plan(-1, false)]).toEqual([
+      'doubt',
+      'doubt',
+      'doubt',
+    ]);
+  });
+
+  it('waits for a second look, which is long enough after the first', () => {
+    expect([plan(0), plan(SECOND_LOOK_MS - 1)]).toEqual(['wait', 'wait']);
+  });
+
+  it('is believed by that second look, and not by a table that does not work', () => {
+    expect([plan(SECOND_LOOK_MS), plan(DOUBT_EXPIRES_MS)]).toEqual(['conclude', 'conclude']);
+    expect([plan(SECOND_LOOK_MS, false), plan(DOUBT_EXPIRES_MS, false)]).toEqual(['wait', 'wait']);
+  });
+
+  it('concludes only between the two, whatever the times, and never by a table that does not work', () => {
+    const anyTime = fc.integer({ min: 0, max: 2 * DOUBT_EXPIRES_MS });
+    fc.assert(
+      fc.property(fc.option(anyTime), anyTime, fc.boolean(), (doubtedAtMs, nowMs, isTableSane) => {
+        const sinceMs = doubtedAtMs === null ? -1 : nowMs - doubtedAtMs;
+        const isDue = sinceMs >= SECOND_LOOK_MS && sinceMs <= DOUBT_EXPIRES_MS;
+        expect(planDoubt({ doubtedAtMs, nowMs, isTableSane }) === 'conclude').toBe(isDue && isTableSane);
+      }),
+    );
+  });
+
+  it('is one that nothing explains', () => {
+    expect([UNEXPLAINED, MALFORMED].map(isUnexplainedDeath)).toEqual([true, true]);
+    expect([BY_REBOOT, ...EXITED, NOTHING, HOLD].some(isUnexplainedDeath)).toBe(false);
   });
 });

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  isShapedLikeId,
   MAX_SESSION_NAME_LENGTH,
   proposeSessionName,
   refuseSessionName,
 } from '../../src/lifecycle/session.ts';
+import { newId } from '../../src/supervisor/new-id.ts';
 
 const LONGEST = 'x'.repeat(MAX_SESSION_NAME_LENGTH);
 
@@ -54,6 +56,34 @@ describe('a session name', () => {
     'x'.repeat(300),
   ])('may not be %j', (name) => {
     expect(refuseSessionName(name)).toEqual(expect.stringMatching(/\w/));
+  });
+
+  it.each(['r-4k2m9x7q0p1z8y3c', 's-aaaaaaaaaaaaaaaa', 'sub-0123456789abcdef', 'rev-zzzzzzzzzzzzzzzz'])(
+    '%j is shaped like an id',
+    (name) => {
+      expect(isShapedLikeId(name)).toBe(true);
+    },
+  );
+
+  it.each([
+    'r-4k2m9x7q0p1z8y3',
+    'r-4k2m9x7q0p1z8y3cc',
+    'R-4k2m9x7q0p1z8y3c',
+    'x-4k2m9x7q0p1z8y3c',
+    // Letters that look like others are in no id.
+    'r-iiiiiiiiiiiiiiii',
+    'r-4k2m9x7q0p1z8y3l',
+    's-web',
+    'rev-2',
+    'review-web',
+    'ar-4k2m9x7q0p1z8y3c',
+  ])('%j is not', (name) => {
+    expect(isShapedLikeId(name)).toBe(false);
+  });
+
+  it('that is minted is shaped like an id', () => {
+    for (const kind of ['r', 's', 'sub', 'rev'] as const)
+      for (let count = 0; count < 200; count += 1) expect(isShapedLikeId(newId(kind))).toBe(true);
   });
 
   it('is refused with how long it is, when it is too long', () => {

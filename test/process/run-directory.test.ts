@@ -47,7 +47,9 @@ function readExitOf(content: unknown) {
   return evidence;
 }
 
-const UNREADABLE = { kind: 'unreadable', because: expect.stringMatching(/./) };
+const MALFORMED = { kind: 'malformed', because: expect.stringMatching(/./) };
+/** No evidence at all: the file may say anything. */
+const FAILED = { kind: 'failed', because: expect.stringMatching(/./) };
 
 describe('an exit record', () => {
   it('is none when there is no file, or no directory', () => {
@@ -127,24 +129,24 @@ describe('an exit record', () => {
     ['with a code that is a part', { ...EXITED, code: 0.5 }],
     ['with a signal that is a name', { ...EXITED, code: null, signal: 'SIGKILL' }],
     ['with a signal of nought', { ...EXITED, code: null, signal: 0 }],
-  ])('that is %s is unreadable, never an exit', (_, content) => {
-    expect(readExitOf(content)).toEqual(UNREADABLE);
+  ])('that is %s is malformed, never an exit', (_, content) => {
+    expect(readExitOf(content)).toEqual(MALFORMED);
   });
 
-  it('that is a directory is unreadable, and stays one', () => {
+  it('that is a directory could not be read, and stays one', () => {
     mkdirSync(join(directory, 'exit.json'));
-    expect(readExit(directory, RUN)).toEqual(UNREADABLE);
+    expect(readExit(directory, RUN)).toEqual(FAILED);
     expect(lstatSync(join(directory, 'exit.json')).isDirectory()).toBe(true);
   });
 
-  it('that is a circle of links is unreadable', () => {
+  it('that is a circle of links could not be read', () => {
     symlinkSync('exit.json', join(directory, 'exit.json'));
-    expect(readExit(directory, RUN)).toEqual(UNREADABLE);
+    expect(readExit(directory, RUN)).toEqual(FAILED);
   });
 
-  it('in a path that leads through a file is unreadable, since nothing tells that it is not there', () => {
+  it('in a path that leads through a file could not be read, since nothing tells that it is not there', () => {
     put('file', '');
-    expect(readExit(join(directory, 'file'), RUN)).toEqual(UNREADABLE);
+    expect(readExit(join(directory, 'file'), RUN)).toEqual(FAILED);
   });
 
   it('that the keeper is still writing is not seen before it is whole', () => {
@@ -176,16 +178,17 @@ describe('an exit record', () => {
 describe('the record of the start', () => {
   const STARTED = { version: 1, run: RUN, pid: 300, startTime: '3001' };
   const table = fakeTable([fact(300, 1, { startTime: '3002' })]);
+  const named = (startTime: string | null) => ({ is: 'read', value: { ...HERE, pid: 300, startTime } });
 
   it('names the harness as it named itself, and not who has its pid now', () => {
     put('started.json', STARTED);
-    expect(readStarted(directory, RUN, table)).toEqual({ ...HERE, pid: 300, startTime: '3001' });
+    expect(readStarted(directory, RUN, table)).toEqual(named('3001'));
   });
 
   it('without a start time, where there is no /proc, takes the one that the table gives', () => {
     put('started.json', { ...STARTED, startTime: '' });
-    expect(readStarted(directory, RUN, table)).toEqual({ ...HERE, pid: 300, startTime: '3002' });
-    expect(readStarted(directory, RUN, fakeTable([]))).toEqual({ ...HERE, pid: 300, startTime: null });
+    expect(readStarted(directory, RUN, table)).toEqual(named('3002'));
+    expect(readStarted(directory, RUN, fakeTable([]))).toEqual(named(null));
   });
 
   it.each([
@@ -194,13 +197,15 @@ describe('the record of the start', () => {
     ['with a pid that is a word', { ...STARTED, pid: '300' }],
     ['broken', '{"version":1,"run"'],
     ['empty', ''],
-  ])('that is %s names nobody', (_, content) => {
+  ])('that is %s is malformed, and names nobody', (_, content) => {
     put('started.json', content);
-    expect(readStarted(directory, RUN, table)).toBeNull();
+    expect(readStarted(directory, RUN, table)).toMatchObject({ is: 'malformed' });
   });
 
-  it('names nobody when it is not there', () => {
-    expect(readStarted(directory, RUN, table)).toBeNull();
+  it('is absent when it is not there, and not when it could not be read', () => {
+    expect(readStarted(directory, RUN, table)).toEqual({ is: 'absent' });
+    mkdirSync(join(directory, 'started.json'));
+    expect(readStarted(directory, RUN, table)).toMatchObject({ is: 'failed' });
   });
 });
 

@@ -278,15 +278,34 @@ function describeLooking(): void {
     }
   });
 
-  test('takes a name before an id, and an id before a beginning', async () => {
+  test('takes an id before a name, and a name before a beginning', async () => {
     await won(one, claimOf('alpha', { sessionId: 'xx', runId: 'r1' }));
     await won(one, claimOf('beta', { sessionId: 'xxx', runId: 'r2' }));
     await won(one, claimOf('xxx', { sessionId: 'other', runId: 'r3' }));
+    await won(one, claimOf('r2', { sessionId: 'impostor', runId: 'r4' }));
+    await won(one, claimOf('oth', { sessionId: 'last', runId: 'r5' }));
     const namesOf = async (reference: string) =>
       (await two.find(reference)).matches.map(({ session }) => session.name);
-    expect(await namesOf('xxx')).toStrictEqual(['xxx']);
+    expect(await namesOf('xxx')).toStrictEqual(['beta']);
+    expect(await namesOf('r2')).toStrictEqual(['beta']);
+    expect(await namesOf('impostor')).toStrictEqual(['r2']);
+    expect(await namesOf('oth')).toStrictEqual(['oth']);
     expect(await namesOf('xx')).toStrictEqual(['alpha']);
     expect(await namesOf('x')).toStrictEqual(['alpha', 'beta']);
+  });
+
+  test('gives both for a name that is the beginning of another’s id, or the id of another’s conversation', async () => {
+    const conversation = '8e18be4f-0000-4000-8000-000000000000';
+    const native = { harness: 'claude', nativeId: conversation };
+    await won(one, claimOf('alpha', { sessionId: 's-ab12', runId: 'r-cd34', ...native }));
+    for (const name of ['s-ab', 'r-cd', conversation]) await won(one, claimOf(name));
+    const namesOf = async (reference: string) =>
+      (await two.find(reference)).matches.map(({ session }) => session.name);
+    expect(await namesOf('s-ab')).toStrictEqual(['alpha', 's-ab']);
+    expect(await namesOf('r-cd')).toStrictEqual(['alpha', 'r-cd']);
+    expect((await namesOf(conversation)).toSorted()).toStrictEqual([conversation, 'alpha']);
+    expect(await namesOf('r-cd34')).toStrictEqual(['alpha']);
+    expect(await namesOf('r-c')).toStrictEqual(['alpha']);
   });
 
   test('gives several candidates in the order of their names, each once, and only a handful', async () => {

@@ -33,6 +33,9 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
       sessions,
       options.json === true ? '' : renderSessions(sessions, Date.now(), outputWidth()),
     );
+    const doubted = sessions.filter(({ run }) => run.liveness === 'unknown').length;
+    if (doubted > 0 && options.json !== true)
+      say(`${doubted} could be proven neither alive nor gone. Look once more at each: reeve settle`);
     return 0;
   });
 }
@@ -96,6 +99,7 @@ function renderDetail(
   if (run.reason !== null) rows.push(['reason', run.reason]);
   if (spent !== null) rows.push(...spentRows(spent));
   if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
+  if (run.liveness === 'unknown') rows.push(['', `look once more: reeve settle ${detail.name}`]);
   const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);
   const earlier = detail.runs
     .slice(0, -1)
@@ -140,7 +144,10 @@ export async function why(reference: string, options: OutputOptions): Promise<nu
       return wrapped(dim(head), head.length, text, outputWidth());
     };
     const lines = story.sentences.map(({ atMs, text }) => told(atMs, text));
-    if (story.doubt !== null) lines.push(told(Date.now(), `Not known now: ${story.doubt}.`));
+    if (story.doubt !== null)
+      lines.push(
+        told(Date.now(), `Not known now: ${story.doubt}. Look once more: reeve settle ${story.session.name}`),
+      );
     print(options, viewStory(story), lines.join('\n'));
     return 0;
   });

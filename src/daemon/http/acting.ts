@@ -1,7 +1,7 @@
 /** The operations that change something, named as the verbs of the command line that do the same. */
 import { z } from '@hono/zod-openapi';
 import { ReeveError } from '../../api/errors.ts';
-import { actedSchema, childrenSchema, sessionBudgetsSchema } from '../../api/schemas.ts';
+import { actedSchema, childrenSchema, sessionBudgetsSchema, settleSchema } from '../../api/schemas.ts';
 import { CHILD_POLICIES, DEFAULT_ADOPT_WITHIN_MS } from '../../lifecycle/child.ts';
 import { isLimit, ON_EXCEEDED } from '../../lifecycle/session-budget.ts';
 import type { BudgetChange } from '../../lifecycle/session-budget.ts';
@@ -224,6 +224,16 @@ function addEnding(app: App, { reeve }: Parts): void {
         { details: result.is === 'survivors' ? { survivors: result.survivors } : {} },
       );
     },
+  });
+  addOperation(app, {
+    method: 'post',
+    path: '/v1/settle',
+    name: 'settle',
+    group: 'Ending',
+    says: 'Look once more at runs in doubt, each for itself, end what is left of them, and record it.',
+    body: z.object({ sessions: z.array(z.string().min(1).max(300)).max(1000).default([]) }).strict(),
+    answer: settleSchema,
+    does: ({ body: given }) => reeve.settle(given.sessions),
   });
   addOperation(app, {
     method: 'delete',

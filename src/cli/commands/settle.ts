@@ -1,0 +1,23 @@
+import { print, say } from '../output.ts';
+import type { OutputOptions } from '../output.ts';
+import { withReeve } from '../with-reeve.ts';
+
+/** 7 while something is left of which nothing can be proven. */
+export async function settle(references: readonly string[], options: OutputOptions): Promise<number> {
+  return withReeve(async (reeve) => {
+    const result = await reeve.settle(references);
+    const { settled, remaining } = result;
+    const lines = settled.map(
+      ({ session, run, outcome, evidence }) =>
+        `${session}: run ${run} ended as ${outcome}; ${evidence.at(-1) ?? 'nothing more is known'}.`,
+    );
+    const isQuiet = settled.length === 0 && remaining.length === 0;
+    print(options, result, isQuiet ? 'Nothing to settle: no run is in doubt.' : lines.join('\n'));
+    if (options.json !== true) {
+      for (const { session, run, because, next } of remaining) {
+        say(`${session}: run ${run} is not settled: ${because}.\n  If you know better: ${next}`);
+      }
+    }
+    return remaining.length === 0 ? 0 : 7;
+  });
+}

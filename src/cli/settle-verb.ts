@@ -1,0 +1,13 @@
+import { JSON_FLAG } from './flag-values.ts';
+import type { Verb } from './parse.ts';
+
+export const SETTLE: Verb = {
+  name: 'settle',
+  group: 'Ending',
+  says: 'look once more at runs in doubt, each for itself, end what is left of them, and record it',
+  arguments: [
+    { name: 'session', says: 'a name, an id, or a unique beginning of an id', many: true, optional: true },
+  ],
+  flags: [JSON_FLAG],
+  execute: async ({ words, flags }) => (await import('./commands/settle.ts')).settle(words, flags),
+};

@@ -1,0 +1,76 @@
+/**
+ * The way on for runs of which a look could prove nothing: each is looked at once more, for itself alone, what is left of
+ * it is ended, and what can be said is written. A mass death, which a sweep doubts, is believed here, for a person asked;
+ * but only of a process table that works.
+ */
+import { ReeveError } from '../api/errors.ts';
+import type { SettleView } from '../api/session-view.ts';
+import type { LiveRun } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
+import { endTree } from '../process/end-tree.ts';
+import type { SessionWithRun } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { SWEEP_GRACE_MS } from './finalise.ts';
+import { proveSpared } from './lineage.ts';
+import { probeRun } from './liveness.ts';
+import { isTableSane, reconcileRun } from './reconcile.ts';
+import type { Reconciled } from './reconcile.ts';
+import { resolveCurrent } from './resolve.ts';
+import { treeOf } from './tree-of.ts';
+
+/** Of these sessions; without any, of every run on record as live that is on this machine. */
+export async function settle(context: Context, references: readonly string[] = []): Promise<SettleView> {
+  if (!isTableSane(context.table)) {
+    throw new ReeveError('process_table', 'The process table does not even show this process and others.', {
+      hint: 'Nothing was settled. Look at /proc, or run this outside of the sandbox that hides it.',
+    });
+  }
+  const wanted =
+    references.length > 0
+      ? await Promise.all(references.map((reference) => resolveCurrent(context, reference)))
+      : (await context.store.live()).filter((each) => isHere(context, each));
+  const [settled, remaining]: [SettleView['settled'][number][], SettleView['remaining'][number][]] = [[], []];
+  for (const { session, run } of wanted) {
+    if (run.state === 'ended') continue;
+    const seen = await reconcileRun(context, run);
+    if (seen.run.state === 'ended') {
+      const { outcome, reason, evidence } = seen.run.ending;
+      settled.push({ session: session.name, run: run.id, outcome, reason, evidence });
+    } else if (seen.because !== null || seen.liveness !== 'alive') {
+      const left = seen.liveness === 'alive' ? null : await sweep(context, seen.run);
+      remaining.push({
+        session: session.name,
+        run: run.id,
+        because: reasonOf(seen, left),
+        next: nextFor(session, seen),
+      });
+    }
+  }
+  return { settled, remaining };
+}
+
+/** How it ended may not be known, but that it has: what is left of it is nobody's. Null, or why that failed. */
+async function sweep(context: Context, run: LiveRun): Promise<string | null> {
+  try {
+    if (probeRun(context, run).is !== 'dead') return null;
+    await proveSpared(context, run);
+    const { end } = await endTree(await treeOf(context, run), SWEEP_GRACE_MS);
+    return end === 'survived' ? 'processes of it could not be ended' : null;
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  }
+}
+
+function reasonOf({ because }: Reconciled, left: string | null): string {
+  const reason = because ?? 'nothing could be proven';
+  return left === null || left === reason ? reason : `${reason}; ${left}`;
+}
+
+/** The command that a person goes on with. */
+function nextFor({ name }: Session, { liveness }: Reconciled): string {
+  return liveness === 'alive' ? `reeve stop ${name}` : `reeve kill ${name} --assume-gone`;
+}
+
+function isHere({ table }: Context, { run }: SessionWithRun): boolean {
+  return (run.keeper ?? run.launcher).host === table.host.host;
+}

@@ -21,6 +21,7 @@ export const ERRORS = {
   survivors: { httpStatus: 503, exitCode: 7 },
   store_unavailable: { httpStatus: 503, exitCode: 7 },
   store_behind: { httpStatus: 503, exitCode: 7 },
+  store_withheld: { httpStatus: 503, exitCode: 7 },
   process_table: { httpStatus: 503, exitCode: 7 },
   undelivered: { httpStatus: 503, exitCode: 7 },
   tmux_unknown: { httpStatus: 503, exitCode: 7 },

@@ -16,6 +16,14 @@ export type { SendRequest, Sent } from './supervisor/send.ts';
 export type { SubmitRequest, Submitted } from './supervisor/submit.ts';
 export type { SubmissionsRequest } from './supervisor/submissions.ts';
 export type { AddedUsage, AddUsageRequest } from './supervisor/add-usage.ts';
+export type { Heartbeat } from './supervisor/heartbeat.ts';
+export type {
+  Queued,
+  QueuedHeartbeat,
+  QueuedReview,
+  QueuedSubmission,
+  QueuedUsage,
+} from './supervisor/queued.ts';
 export type { RunCredentials } from './supervisor/run-credentials.ts';
 export type { TriggerRequest } from './supervisor/review-request.ts';
 export type { ReviewSubmitRequest } from './supervisor/review-submit.ts';

@@ -22,6 +22,7 @@ export const ERRORS = {
   out_of_reach: { httpStatus: 409, exitCode: 7 },
   store_unavailable: { httpStatus: 503, exitCode: 7 },
   store_behind: { httpStatus: 503, exitCode: 7 },
+  store_withheld: { httpStatus: 503, exitCode: 7 },
   process_table: { httpStatus: 503, exitCode: 7 },
   undelivered: { httpStatus: 503, exitCode: 7 },
   tmux_unknown: { httpStatus: 503, exitCode: 7 },

@@ -23,6 +23,9 @@ export function say(text: string): void {
   diagnostics().write(`reeve: ${text}\n`);
 }
 
+/** Of what a run wrote where nobody with the store could be asked. */
+export const LEFT = 'Left for the run’s keeper to hand in.';
+
 let listening: NodeJS.WriteStream | undefined;
 
 /** Made with the first word for it, which most commands do not have. That nobody listens to it is no error. */

@@ -52,6 +52,8 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
       return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.${'kept' in data ? ` It is kept aside as ${say('kept')}.` : ''}`;
+    case 'write.refused':
+      return `A ${say('write')} that run ${runId} had left to be taken in was refused: ${say('because')} What was refused is kept in ${say('kept')}.`;
     case 'submission.accepted':
       return `It submitted ${say('submission')} (${say('bytes')} bytes), which was accepted.`;
     case 'child.waiting':

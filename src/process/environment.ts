@@ -14,7 +14,18 @@ export interface RunMarks {
 /** Variables of Reeve itself that only steer it, and so may pass on to a nested Reeve. */
 const PASSED_ON = new Set(['REEVE_HOME', 'REEVE_CONFIG', 'REEVE_STORE', 'REEVE_CONTAINMENT']);
 
+/**
+ * What a run finds in REEVE_STORE instead of an address with a password. It is no address, so that whoever does not know
+ * the word refuses it; with no word at all, the store in the state directory would be opened instead.
+ */
+export const WITHHELD_STORE = 'withheld';
+
 /** An agent holds its own run's token and no more: an address with a password in it would open the whole store. */
+export function withholdsStore(inherited: Readonly<Record<string, string | undefined>>): boolean {
+  const address = inherited['REEVE_STORE'] ?? '';
+  return address === WITHHELD_STORE || hasPassword(address);
+}
+
 function hasPassword(address: string): boolean {
   return URL.canParse(address) && new URL(address).password !== '';
 }
@@ -32,11 +43,11 @@ export function scrubEnvironment(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       !harnessVariables.has(entry[0]) &&
-      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])) &&
-      !(entry[0] === 'REEVE_STORE' && hasPassword(entry[1])),
+      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])),
   );
   return {
     ...Object.fromEntries(kept.map(([name, value]) => [name, fromAnywhere(name, value)])),
+    ...(withholdsStore(inherited) ? { REEVE_STORE: WITHHELD_STORE } : {}),
     REEVE_HOME: marks.home,
     [RUN_MARK]: marks.runId,
     [TOKEN_VARIABLE]: marks.token,

@@ -5,6 +5,8 @@ import type { Run } from '../lifecycle/run.ts';
 import { count } from './log.ts';
 import type { Sql } from './sql.ts';
 import type { FenceResult, SessionWithRun, StoredEvent } from './store.ts';
+import { requireLeft } from './taken-elsewhere.ts';
+import type { LeftInSpool } from './taken-elsewhere.ts';
 
 /** What this needs of the store around it. */
 export interface FenceParts {
@@ -19,7 +21,7 @@ export interface FenceParts {
   ) => Promise<void>;
 }
 
-export interface Writer {
+export interface Writer extends LeftInSpool {
   readonly runId: string;
   readonly token: string;
 }
@@ -40,6 +42,7 @@ export async function weigh(sql: Sql, parts: FenceParts, writer: Writer): Promis
   await sql.all(`select id from sessions where id = ?${sql.forUpdate}`, [unlocked.sessionId]);
   const run = await parts.run(sql, writer.runId, sql.forUpdate);
   if (run === null) return null;
+  requireLeft(writer);
   const owner = await parts.session(sql, run.sessionId);
   const isHolder = parts.isTokenOf(run, writer.token);
   return { run, owner, refusal: refuseWrite({ run, currentId: owner.run.id, isHolder }) };

@@ -20,6 +20,7 @@ import type {
   StoredEvent,
   ReviewSubmitResult,
 } from './store.ts';
+import { requireLeft } from './taken-elsewhere.ts';
 
 /** What the store knows of runs and events. */
 export interface ReviewParts {
@@ -102,6 +103,7 @@ export async function submitReview(
   const run = await parts.run(sql, runId, sql.forUpdate);
   if (review === undefined) return refusal('there is no such review');
   if (run === null || !parts.isTokenOf(run, token)) return refusal('the token is not that of a run');
+  requireLeft(submission);
   const atMs = await sql.nowMs();
   if (review.state === 'submitted' && review.reviewerRunId === runId) {
     const [stored] = await sql.all('select body from reviews where id = ?', [id]);
@@ -155,6 +157,9 @@ async function putAside(
 ): Promise<ReviewSubmitResult> {
   const had = review.reviewerRunId === runId || (await wasStartedFor(sql, review, runId));
   if (!had) return refusal(because);
+  const [before] = await sql.all('select late_body, late_because from reviews where id = ?', [review.id]);
+  const isKept = before?.['late_body'] === body && before['late_because'] === because;
+  if (isKept) return { is: 'refused', because, isKept };
   await sql.run('update reviews set late_body = ?, late_because = ? where id = ?', [
     body,
     because,

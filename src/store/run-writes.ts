@@ -10,9 +10,9 @@ const reported = () => import('./usage-reported.ts');
 
 export function runWrites(driver: SqlDriver, parts: FenceParts) {
   return {
-    heartbeat: async (runId, token) => {
+    heartbeat: async (runId, token, isStillLeft) => {
       const { heartbeat } = await fence();
-      return inTransaction(driver, (sql, op) => heartbeat(sql, op, parts, { runId, token }));
+      return inTransaction(driver, (sql, op) => heartbeat(sql, op, parts, { runId, token, isStillLeft }));
     },
     submit: async (submission) => {
       const { submit } = await submitting();

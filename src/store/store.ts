@@ -13,6 +13,7 @@ import type { KnownAs } from '../lifecycle/submission.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
 import type { EventRange } from './log.ts';
 import type { Durability } from './sql.ts';
+import type { LeftInSpool } from './taken-elsewhere.ts';
 
 export interface SessionWithRun {
   readonly session: Session;
@@ -97,7 +98,7 @@ export type FenceResult =
   | { readonly accepted: false; readonly because: string; readonly current: Run | null };
 
 /** A text that a run hands in. The id is used when it is stored. */
-export interface NewSubmission {
+export interface NewSubmission extends LeftInSpool {
   readonly id: string;
   readonly runId: string;
   readonly token: string;
@@ -145,7 +146,7 @@ export interface SubmissionsQuery {
 }
 
 /** What a run says that it spent. */
-export interface ReportedUsage {
+export interface ReportedUsage extends LeftInSpool {
   readonly runId: string;
   readonly token: string;
   readonly key: string;
@@ -301,7 +302,7 @@ export interface ReviewStepOf {
   readonly step: ReviewStep;
 }
 
-export interface ReviewSubmission {
+export interface ReviewSubmission extends LeftInSpool {
   readonly id: string;
   readonly runId: string;
   readonly token: string;
@@ -339,7 +340,7 @@ export interface Store {
   /** Decided by `takeStep` on the run as it is now, and written on the condition that it still is. */
   step(runId: string, step: Step): Promise<StepResult>;
   /** Accepts a write of the run that holds the token, only while it is its session's current, living run. */
-  heartbeat(runId: string, token: string): Promise<FenceResult>;
+  heartbeat(runId: string, token: string, isStillLeft?: LeftInSpool['isStillLeft']): Promise<FenceResult>;
   /** The same for what it hands in: accepted once, as `planSubmission` decides, or else put aside. */
   submit(submission: NewSubmission): Promise<SubmitResult>;
   /** The latest first. */

@@ -54,7 +54,9 @@ export async function submit(
     }
     case 'refuse': {
       const { because } = plan.refusal;
-      await noteFenced(sql, op, parts, { ...fenced, because });
+      // Taken in a second time, by one who came after a reader that was killed: it was told the first time.
+      const isTold = given.isStillLeft !== undefined && plan.known !== null;
+      if (!isTold) await noteFenced(sql, op, parts, { ...fenced, because });
       return { is: 'fenced', because, current: owner.run, known: plan.known, why: plan.why };
     }
   }

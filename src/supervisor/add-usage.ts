@@ -31,11 +31,10 @@ export async function addUsage(
   given?: RunCredentials,
 ): Promise<AddedUsage> {
   const { model } = request;
-  const tokens = tokensFrom((kind) => request[kind] ?? 0);
-  check(request, tokens);
-  const { run, token } = given ?? credentialsFrom(context);
+  const tokens = checkUsage(request);
+  const { run, token, isStillLeft } = given ?? credentialsFrom(context);
   const key = request.key ?? randomUUID();
-  const result = await context.store.addUsage({ runId: run, token, key, model, tokens });
+  const result = await context.store.addUsage({ runId: run, token, key, model, tokens, isStillLeft });
   await checkpoint('usage.recorded');
   switch (result.is) {
     case 'accepted':
@@ -55,6 +54,13 @@ export async function addUsage(
     case 'fenced':
       throw fenced(run, result);
   }
+}
+
+/** What can be said of it without the store. */
+export function checkUsage(request: AddUsageRequest): Tokens {
+  const tokens = tokensFrom((kind) => request[kind] ?? 0);
+  check(request, tokens);
+  return tokens;
 }
 
 function check({ model, key }: AddUsageRequest, tokens: Tokens): void {

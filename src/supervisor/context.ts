@@ -10,6 +10,7 @@ import { homeAt, homeFrom, prepareHome } from './home.ts';
 import type { Home } from './home.ts';
 import { installationOf } from './installation.ts';
 import { keepContinuity } from './ownership/continuity.ts';
+import { isStoreWithheld, notFromInside } from './withheld.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,17 +38,36 @@ export interface OpenOptions {
 export type Machine = Pick<Context, 'home' | 'table' | 'environment'>;
 
 export function openMachine(options: OpenOptions = {}): Machine {
-  const environment = options.environment ?? process.env;
-  const home = options.home === undefined ? homeFrom(environment) : homeAt(options.home);
+  const { home, environment } = placeOf(options);
   prepareHome(home);
   return { home, table: openProcessTable(installationOf(home)), environment };
 }
 
+function placeOf(options: OpenOptions): Pick<Context, 'home' | 'environment'> {
+  const environment = options.environment ?? process.env;
+  const home = options.home === undefined ? homeFrom(environment) : homeAt(options.home);
+  return { home, environment };
+}
+
+/** Whether this is inside a run that was not given the store's address. */
+export function isWithheld(options: OpenOptions): boolean {
+  const { home, environment } = placeOf(options);
+  return options.store === undefined && isStoreWithheld(home, environment);
+}
+
 export async function openContext(options: OpenOptions = {}): Promise<Context> {
   const { home, table, environment } = openMachine(options);
+  if (isWithheld(options)) throw notFromInside();
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
   const store = await openStore(postgres === '' ? { sqlite: home.database } : { postgres });
-  const context = { home, store, table, actor: options.actor ?? actorFrom(environment), environment };
+  const context = {
+    home,
+    store,
+    table,
+    actor: options.actor ?? actorFrom(environment),
+    // What is started from here is told of the same store, or told that it is withheld.
+    environment: options.store === undefined ? environment : { ...environment, REEVE_STORE: options.store },
+  };
   try {
     await keepContinuity(context);
     return context;

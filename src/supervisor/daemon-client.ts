@@ -9,7 +9,14 @@ import { daemonPlace } from './daemon-place.ts';
 const LIMIT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-export function askDaemon({ home }: Machine, method: string, path: string, body?: unknown): Promise<unknown> {
+/** `authorization` narrows what may be done to what it is good for; without it, the caller is this user. */
+export function askDaemon(
+  { home }: Pick<Machine, 'home'>,
+  method: string,
+  path: string,
+  body?: unknown,
+  authorization?: string,
+): Promise<unknown> {
   const { socket } = daemonPlace(home);
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
@@ -25,7 +32,10 @@ export function askDaemon({ home }: Machine, method: string, path: string, body?
         method,
         path,
         timeout: LIMIT_MS,
-        headers: body === undefined ? {} : { 'content-type': 'application/json' },
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(authorization === undefined ? {} : { authorization }),
+        },
       },
       (response) => {
         const chunks: Buffer[] = [];
@@ -51,10 +61,18 @@ export function askDaemon({ home }: Machine, method: string, path: string, body?
   });
 }
 
+interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
 function read(text: string): unknown {
   const value: unknown = JSON.parse(text);
   // As `answerError` writes it.
-  const { error } = value as { error?: { code: ErrorCode; message: string; hint?: string } };
+  const { error } = value as { error?: Failure };
   if (error === undefined) return value;
-  throw new ReeveError(error.code, error.message, error.hint === undefined ? {} : { hint: error.hint });
+  const { code, message, hint, details = {} } = error;
+  throw new ReeveError(code, message, hint === undefined ? { details } : { hint, details });
 }

@@ -11,6 +11,7 @@ import { runDirectory } from './liveness.ts';
 import { announce } from './ownership/continuity.ts';
 import { letGoOfAll, ownAnnouncement } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
+import { takeReports } from './reports.ts';
 
 /**
  * For the keeper itself, in its last moments: it is alive, so no reader will do this meanwhile. False: not ended.
@@ -23,7 +24,12 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
   const context = await openContext({ actor: 'keeper' });
   try {
     const run = await ownRun(context, runId);
-    if (run === null || run.state === 'ended') return true;
+    if (run === null) return true;
+    if (run.state === 'ended') {
+      // Ended by somebody's word: what it left since then is late, and put aside.
+      await takeReports(context, run);
+      return true;
+    }
     // Never recorded as this run's keeper: its launcher, or a reader after the launcher's death, ends the claim.
     if (run.state === 'claimed') return (await reconcileRun(context, run)).run.state === 'ended';
     const onDisk = readExit(runDirectory(context, runId), runId);

@@ -17,6 +17,7 @@ import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
 import { CHILD_GRACE_MS, proveSpared, settleChildren } from './lineage.ts';
 import { takeReports } from './reports.ts';
+import { takeLastWrites } from './take-writes.ts';
 import { treeOf } from './tree-of.ts';
 
 /** What a harness leaves behind gets this long after it has ended; it was told nothing before. */
@@ -28,7 +29,7 @@ const MAX_ROUNDS = 10;
 export type FinaliseResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
   | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
-  /** What it started could not be dealt with, so it is not over. */
+  /** What it started, or left to be written, could not be dealt with, so it is not over. */
   | { readonly is: 'children'; readonly because: string };
 
 export interface FinaliseOrder {
@@ -61,6 +62,8 @@ export async function finaliseRun(
     }
     tree.dissolve();
     await checkpoint('finalise.swept');
+    const unread = await takeLastWrites(context, run);
+    if (unread !== null) return { is: 'children', because: unread };
     const ended = await writeEnding(context, run, order, report);
     if (ended === null) continue;
     await checkpoint('finalise.ended');

@@ -4,12 +4,13 @@ import type { adopt } from './adopt.ts';
 import type { budget, setBudget } from './budget-view.ts';
 import type { listChildren } from './child-views.ts';
 import type { listWithCosts } from './costs.ts';
-import { openContext } from './context.ts';
+import { isWithheld, openContext, openMachine } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import type { heartbeat } from './heartbeat.ts';
 import { launch } from './launch.ts';
 import type { list, show } from './list.ts';
 import type { hasLog, logs } from './logs.ts';
+import type { QueuedHeartbeat, QueuedReview, QueuedSubmission, QueuedUsage } from './queued.ts';
 import { reconcileAll } from './reconcile.ts';
 import type { remove } from './remove.ts';
 import type { resume } from './resume.ts';
@@ -38,6 +39,11 @@ type Bound<F> = F extends (context: Context, ...rest: infer Rest) => infer Resul
   ? (...rest: Rest) => Result
   : never;
 
+/** For what a run writes: inside one from which the store is withheld, it may be left to be taken in later. */
+type OrQueued<F extends (...given: never[]) => Promise<unknown>, Queued> = (
+  ...given: Parameters<F>
+) => Promise<Awaited<ReturnType<F>> | Queued>;
+
 export interface Reeve {
   readonly launch: Bound<typeof launch>;
   readonly resume: Bound<typeof resume>;
@@ -61,11 +67,11 @@ export interface Reeve {
   readonly logs: Bound<typeof logs>;
   readonly hasLog: Bound<typeof hasLog>;
   readonly remove: Bound<typeof remove>;
-  readonly heartbeat: Bound<typeof heartbeat>;
-  readonly submit: Bound<typeof submit>;
+  readonly heartbeat: OrQueued<Bound<typeof heartbeat>, QueuedHeartbeat>;
+  readonly submit: OrQueued<Bound<typeof submit>, QueuedSubmission>;
   readonly submissions: Bound<typeof submissions>;
   readonly submission: Bound<typeof submission>;
-  readonly addUsage: Bound<typeof addUsage>;
+  readonly addUsage: OrQueued<Bound<typeof addUsage>, QueuedUsage>;
   /** What the runs of a session started; without one, of the run inside which this is asked, or else of all. */
   readonly children: Bound<typeof listChildren>;
   readonly scan: Bound<typeof scan>;
@@ -85,7 +91,7 @@ export interface Reeve {
 export interface Reviews {
   /** These heads are to be reviewed: what is done is not done again, and what is obsolete is ended first. */
   readonly trigger: Bound<typeof triggerReviews>;
-  readonly submit: Bound<typeof submitReview>;
+  readonly submit: OrQueued<Bound<typeof submitReview>, QueuedReview>;
   readonly cancel: Bound<typeof cancelReviews>;
   readonly list: Bound<typeof listReviews>;
   readonly show: Bound<typeof showReview>;
@@ -94,6 +100,7 @@ export interface Reviews {
 }
 
 export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
+  if (isWithheld(options)) return (await import('./reeve-inside.ts')).reeveInside(openMachine(options));
   return reeveOf(await openContext(options));
 }
 

@@ -24,6 +24,8 @@ import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { holdNamed } from './ownership/hold.ts';
 import { recordedHarness, runDirectory } from './liveness.ts';
+import { takeLateWrites, takeWrites } from './take-writes.ts';
+import { noteWithheld } from './withheld.ts';
 
 /** A payload that holds more carries the output of a tool; what matters stands at its beginning. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
@@ -52,11 +54,16 @@ interface Message {
 export function createSpool(context: Context, runId: string, hasHooks: boolean): void {
   const spool = spoolOf(context, runId);
   mkdirSync(spool, { recursive: true, mode: 0o700 });
+  noteWithheld(spool, context.environment);
   if (hasHooks) writeFileSync(join(spool, LAUNCHED_WITH_HOOKS), '');
 }
 
-/** The run as it is after all that was reported of it. Throws when a report is there and cannot be read. */
+/**
+ * The run as it is after all that was reported of it, and all that it left to be written. Throws when a report is there
+ * and cannot be read.
+ */
 export async function takeReports(context: Context, run: Run): Promise<Run> {
+  await takeWrites(context, run);
   const spool = spoolOf(context, run.id);
   const messages = messagesIn(spool);
   if (messages.length === 0) {
@@ -75,6 +82,7 @@ export async function takeReports(context: Context, run: Run): Promise<Run> {
 
 /** What came after the end of its run is fenced, and told in the story of its session. */
 export async function takeLateReports(context: Context): Promise<void> {
+  await takeLateWrites(context);
   for (const message of lateMessages(join(context.home.path, 'late-hooks'))) {
     const run = await context.store.run(message.runId);
     if (run === null) rmSync(message.path, { force: true });

@@ -23,26 +23,41 @@ export async function submitReview(
   request: ReviewSubmitRequest,
   given?: RunCredentials,
 ): Promise<SubmittedView> {
-  const { run, token } = given ?? credentialsFrom(context);
-  if (Buffer.byteLength(request.body) > MAX_REVIEW_BYTES) {
-    throw new ReeveError('too_large', `A review may have ${MAX_REVIEW_BYTES} bytes, and this one has more.`, {
-      hint: 'Nothing was submitted. Leave out what is not about the change.',
-    });
-  }
+  const holder = given ?? credentialsFrom(context);
+  checkReview(request);
   const { review } = await reviewNamed(context, request.review);
   await settleReviews(context, review.sessionId);
-  const result = await context.store.submitReview({
-    id: review.id,
-    runId: run,
-    token,
-    verdict: request.verdict,
-    // PostgreSQL stores no NUL.
-    body: request.body.replaceAll('\0', '\u{FFFD}'),
-  });
-  if (result.is === 'refused') throw await refused(context, review.id, run, result);
+  const is = await recordReview(context, review.id, request, holder);
   const [view] = await viewReviews(context, [await reviewNamed(context, review.id)]);
   if (view === undefined) throw new Error('A review without a view.');
-  return { accepted: true, again: result.is === 'again', review: view };
+  return { accepted: true, again: is === 'again', review: view };
+}
+
+export async function recordReview(
+  context: Context,
+  id: string,
+  { verdict, body }: Pick<ReviewSubmitRequest, 'verdict' | 'body'>,
+  { run: runId, token, isStillLeft }: RunCredentials,
+): Promise<'accepted' | 'again'> {
+  const result = await context.store.submitReview({
+    id,
+    runId,
+    token,
+    verdict,
+    // PostgreSQL stores no NUL.
+    body: body.replaceAll('\0', '\u{FFFD}'),
+    isStillLeft,
+  });
+  if (result.is === 'refused') throw await refused(context, id, runId, result);
+  return result.is;
+}
+
+/** What can be said of it without the store. */
+export function checkReview({ body }: ReviewSubmitRequest): void {
+  if (Buffer.byteLength(body) <= MAX_REVIEW_BYTES) return;
+  throw new ReeveError('too_large', `A review may have ${MAX_REVIEW_BYTES} bytes, and this one has more.`, {
+    hint: 'Nothing was submitted. Leave out what is not about the change.',
+  });
 }
 
 async function refused(

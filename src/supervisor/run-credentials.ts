@@ -8,10 +8,12 @@ import type { Context } from './context.ts';
 export interface RunCredentials {
   readonly run: string;
   readonly token: string;
+  /** Of a write that was left in a spool: whether it is still there, or somebody else has taken it in. */
+  readonly isStillLeft?: (() => boolean) | undefined;
 }
 
 /** Inside a run they are in the environment. */
-export function credentialsFrom({ environment }: Context): RunCredentials {
+export function credentialsFrom({ environment }: Pick<Context, 'environment'>): RunCredentials {
   const [run = '', token = ''] = [environment[RUN_MARK], environment[TOKEN_VARIABLE]];
   if (run !== '' && token !== '') return { run, token };
   throw new ReeveError(

@@ -11,6 +11,7 @@ import { withWord } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
+import { takeLastWrites } from './take-writes.ts';
 
 export interface StopResult extends SessionWithRun {
   /** False when there was nothing to stop any more. */
@@ -84,6 +85,8 @@ export async function assumeGone(context: Context, reference: string): Promise<S
       },
     );
   }
+  // Where its directory is here. What cannot be read is nothing to a person's word.
+  await takeLastWrites(context, seen.run);
   await context.store.step(run.id, { kind: 'end', ending: assumedEnding(context, seen.because) });
   const ended: Run | null = await context.store.run(run.id);
   return { session, run: ended ?? run, wasLive: true };

@@ -27,17 +27,22 @@ export async function submit(
   request: SubmitRequest,
   given?: RunCredentials,
 ): Promise<Submitted> {
-  const { data } = request;
-  const bytes = checkData(data);
-  const digest = createHash('sha256').update(data).digest('hex');
-  const key = request.key ?? digest;
-  checkKey(key);
-  const { run, token } = given ?? credentialsFrom(context);
+  const checked = checkSubmission(request);
+  const { key } = checked;
+  const { run, token, isStillLeft } = given ?? credentialsFrom(context);
   await checkpoint('submit.begun');
-  const submission = { id: newId('sub'), runId: run, token, key, digest, bytes, data };
+  const submission = { id: newId('sub'), runId: run, token, ...checked, data: request.data, isStillLeft };
   const result = await context.store.submit(submission);
   await checkpoint('submit.recorded');
   return concluded(run, key, result);
+}
+
+/** What can be said of it without the store. */
+export function checkSubmission({ data, key }: SubmitRequest) {
+  const bytes = checkData(data);
+  const digest = createHash('sha256').update(data).digest('hex');
+  checkKey(key ?? digest);
+  return { bytes, digest, key: key ?? digest };
 }
 
 function concluded(run: string, key: string, result: SubmitResult): Submitted {

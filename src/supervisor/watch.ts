@@ -14,6 +14,7 @@ import { openContext } from './context.ts';
 import type { Context } from './context.ts';
 import { followOwner } from './follow-owner.ts';
 import { runDirectory } from './liveness.ts';
+import { takeWrites } from './take-writes.ts';
 
 /** In the run's directory: in how many seconds the keeper is to look again, 0 for not any more. */
 const NEXT_LOOK = 'watch';
@@ -25,6 +26,8 @@ export async function watchRun(runId: string): Promise<void> {
     const [found] = await context.store.runsWithSession([runId]);
     if (found === undefined || found.run.state === 'ended') return;
     if (found.run.parent !== null) await followOwner({ ...context, actor: 'keeper' }, runId);
+    // What it spent may be among what it left.
+    await takeWrites(context, found.run);
     const looks = [await enforceBudgetsOf(context, found), await endIfOverdue(context, runId)];
     const nextMs = looks.reduce((soonest, each) =>
       soonest === null || each === null ? (soonest ?? each) : Math.min(soonest, each),

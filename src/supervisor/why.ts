@@ -11,7 +11,7 @@ import { takeLateReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
 
 export interface Story {
-  readonly session: Session;
+  readonly session: Pick<Session, 'name'>;
   readonly sentences: readonly Sentence[];
   /** What cannot be said, and why not. */
   readonly doubt: string | null;

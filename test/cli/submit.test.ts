@@ -168,8 +168,8 @@ describe('during a takeover', () => {
   const submitBy = async ({ run, env }: Insider) => {
     const reeve = await openReeve({ home: sandbox.home, environment: sandbox.env });
     try {
-      const { id } = await reeve.submit({ data: 'found' }, { run: run.id, token: env.REEVE_TOKEN });
-      return { id, accepted: true };
+      const submitted = await reeve.submit({ data: 'found' }, { run: run.id, token: env.REEVE_TOKEN });
+      return { id: submitted.accepted ? submitted.id : null, accepted: submitted.accepted };
     } catch (error) {
       if (!(error instanceof ReeveError) || error.code !== 'fenced') throw error;
       return { id: error.details['kept'], accepted: false };

@@ -46,7 +46,9 @@ describe('a run’s token', () => {
   it('shows what its own session spent, and of no other', async () => {
     expect(await both('GET', '/v1/usage?session=own')).toBe('200 ok');
     expect(await both('GET', `/v1/usage?tree=true&session=${own.run.id}`)).toBe('200 ok');
+    expect(await both('GET', '/v1/budget?session=own')).toBe('200 ok');
     // Whatever is asked for twice is refused, whichever of the two it is.
+    expect(await both('GET', '/v1/budget?session=own&session=other')).toBe('400 usage');
     expect(await both('GET', '/v1/usage?session=own&session=other')).toBe('400 usage');
     expect(await both('GET', '/v1/usage?session=own&sessions=other')).toBe('400 usage');
   });
@@ -60,6 +62,9 @@ describe('a run’s token', () => {
     '/v1/usage?session=s-',
     '/v1/usage?session=%256fwn',
     '/v1/usage/?session=own',
+    '/v1/budget',
+    '/v1/budget?session=other',
+    '/v1/budget?session=other&session=own',
     '/v1/sessions/other',
     '/v1/sessions/other/logs',
     '/v1/sessions/other/logs?follow=true',

@@ -189,7 +189,7 @@ export async function runWithToken(
   ...flags: readonly string[]
 ): Promise<Holder> {
   const script =
-    'printf "%s.%s\\n" "$REEVE_RUN" "$REEVE_TOKEN" > "$REEVE_RUN.new"; mv "$REEVE_RUN.new" "$REEVE_RUN"; exec sleep 600';
+    'printf "%s.%s\\n" "$REEVE_RUN" "$REEVE_TOKEN" > "$REEVE_RUN.new"; mv "$REEVE_RUN.new" "$REEVE_RUN"; exec sleep 3600';
   const words = ['run', '--detach', ...flags, '-s', name, '--', 'sh', '-c', script];
   const { run } = await sandbox.json<SessionView>(words);
   const file = sandbox.path(run.id);

@@ -45,12 +45,14 @@ describe('the environment of a harness', () => {
     expect(scrub({ ...ORDINARY, ...CREDENTIALS })).toEqual({ ...ORDINARY, ...CREDENTIALS, ...OWN });
   });
 
-  it('an address of the store is passed on only without a password', () => {
+  it('an address of the store is passed on only without a password, and otherwise said to be withheld', () => {
     const passed = (address: string) =>
       scrubEnvironment({ REEVE_STORE: address }, new Set(), MARKS)['REEVE_STORE'];
     expect(passed('postgres://db/reeve')).toBe('postgres://db/reeve');
     expect(passed('postgres://me@db/reeve')).toBe('postgres://me@db/reeve');
-    expect(passed('postgres://me:secret@db/reeve')).toBeUndefined();
+    expect(passed('postgres://me:secret@db/reeve')).toBe('withheld');
+    expect(passed('withheld')).toBe('withheld');
+    expect(scrubEnvironment({}, new Set(), MARKS)).not.toHaveProperty('REEVE_STORE');
   });
 
   it('lets a nested Reeve use the same store and containment', () => {

@@ -1,6 +1,6 @@
 /** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
 import { openReeve } from '../../supervisor/reeve.ts';
-import { print, say } from '../output.ts';
+import { LEFT, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
 export interface EndOptions extends OutputOptions {
@@ -49,8 +49,8 @@ export async function rm(references: readonly string[], options: OutputOptions):
 export async function heartbeat(options: OutputOptions): Promise<number> {
   const reeve = await openReeve();
   try {
-    const run = await reeve.heartbeat();
-    print(options, { accepted: true, run }, '');
+    const beat = await reeve.heartbeat();
+    print(options, beat, beat.accepted ? '' : LEFT);
     return 0;
   } finally {
     await reeve.close();

@@ -8,6 +8,7 @@ import type { BudgetView } from '../../api/http-views.ts';
 import type { RunView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
+import { isWithheld } from '../../supervisor/context.ts';
 import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
 import { homeFrom } from '../../supervisor/home.ts';
@@ -28,6 +29,7 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
   return withReeve(async (reeve) => {
     const range: Range = options.all === true ? 'all' : options.live === true ? 'live' : 'recent';
     const sessions = await reeve.list(range);
+    if (isWithheld({})) say('the store is withheld from this run; only its own session is shown.');
     print(
       options,
       sessions,
@@ -202,7 +204,8 @@ export async function attach(reference: string, options: OutputOptions): Promise
 
 export function paths(options: OutputOptions): number {
   const { path, database, runs } = homeFrom(process.env);
-  const store = process.env['REEVE_STORE'] === undefined ? database : 'the PostgreSQL named by REEVE_STORE';
+  const named = process.env['REEVE_STORE'] === undefined ? database : 'the PostgreSQL named by REEVE_STORE';
+  const store = isWithheld({}) ? 'withheld from this run' : named;
   print(options, { home: path, store, runs }, `home   ${path}\nstore  ${store}\nruns   ${runs}`);
   return 0;
 }

@@ -7,7 +7,8 @@ import { MAX_SUBMISSION_BYTES } from '../../lifecycle/submission.ts';
 import type { AddUsageRequest } from '../../supervisor/add-usage.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
 import { textOf } from '../../supervisor/submit.ts';
-import { outputWidth, print } from '../output.ts';
+import type { Submitted } from '../../supervisor/submit.ts';
+import { LEFT, outputWidth, print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { painted, span } from '../render/line.ts';
 import { plainText } from '../render/width.ts';
@@ -27,12 +28,15 @@ export async function submit(options: SubmitOptions): Promise<number> {
   const reeve = await openReeve();
   try {
     const submitted = await reeve.submit({ data, key: options.key });
-    const text = submitted.again ? `${submitted.id} was accepted before.` : `${submitted.id} is accepted.`;
-    print(options, submitted, text);
+    print(options, submitted, submitted.accepted ? acceptedWords(submitted) : LEFT);
     return 0;
   } finally {
     await reeve.close();
   }
+}
+
+function acceptedWords({ id, again }: Submitted): string {
+  return again ? `${id} was accepted before.` : `${id} is accepted.`;
 }
 
 /** No further than it takes to see that it is too large: it may have no end. */
@@ -105,7 +109,7 @@ export async function usageAdd({ json, model, ...spent }: UsageFlags): Promise<n
   const reeve = await openReeve();
   try {
     const added = await reeve.addUsage({ ...spent, model });
-    print({ json }, added, added.again ? 'It was counted before.' : '');
+    print({ json }, added, added.accepted ? (added.again ? 'It was counted before.' : '') : LEFT);
     return 0;
   } finally {
     await reeve.close();

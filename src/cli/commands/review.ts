@@ -6,7 +6,7 @@ import type { ReviewDetailView, TriggeredView, TriggerView } from '../../api/htt
 import type { Verdict } from '../../lifecycle/review.ts';
 import type { HarnessName } from '../../supervisor/reeve.ts';
 import { MAX_REVIEW_BYTES } from '../../supervisor/review-limits.ts';
-import { outputWidth, print, say } from '../output.ts';
+import { LEFT, outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderReviews, statusOf } from '../render/reviews.ts';
 import { bold, dim } from '../render/style.ts';
@@ -132,6 +132,10 @@ export async function submit(options: SubmitOptions): Promise<number> {
   const body = await textOf(file);
   return withReeve(async (reeve) => {
     const submitted = await reeve.reviews.submit({ review, verdict, body });
+    if (!submitted.accepted) {
+      print(options, submitted, LEFT);
+      return 0;
+    }
     const { id, pr, head } = submitted.review;
     const again = submitted.again ? ' It had been submitted so before.' : '';
     print(options, submitted, `Review ${id} of ${pr} at ${head} is on record: ${verdict}.${again}`);

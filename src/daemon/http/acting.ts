@@ -283,7 +283,7 @@ function addTalking(app: App, { reeve, context }: Parts): void {
     answer: z.object({ accepted: z.boolean(), run: z.string() }),
     forRuns: 'its own run',
     does: async ({ caller }) => {
-      if (caller.is === 'run') return { accepted: true, run: await reeve.heartbeat(caller) };
+      if (caller.is === 'run') return reeve.heartbeat(caller);
       throw new ReeveError('usage', 'A heartbeat is a run’s own: send it with that run’s token.', {
         hint: 'Authorization: Bearer $REEVE_RUN.$REEVE_TOKEN',
       });
@@ -300,6 +300,7 @@ function addBudgets(app: App, { reeve }: Parts): void {
     says: 'What may be spent, and what is spent of it; of all live sessions, or of one.',
     query: z.object({ session: z.string().min(1).max(200).optional() }),
     answer: z.object({ sessions: z.array(sessionBudgetsSchema) }),
+    forRuns: 'its own session',
     does: async ({ query }) => ({ sessions: await reeve.budget(query.session) }),
   });
   addOperation(app, {

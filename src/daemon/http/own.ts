@@ -9,7 +9,7 @@ import type { Caller } from './access.ts';
 /** The fence itself judges these, by the token. */
 const WRITES = new Set(['/v1/heartbeat', '/v1/submit', '/v1/usage/add']);
 /** These say in their query which session they ask about. Of several, whatever answers refuses them all. */
-const ASKING_ABOUT = new Set(['/v1/submissions', '/v1/usage']);
+const ASKING_ABOUT = new Set(['/v1/submissions', '/v1/usage', '/v1/budget']);
 const SESSION = /^\/v1\/sessions\/([^/]+)(?:\/(?:runs|why|events|logs))?$/;
 const REVIEW = /^\/v1\/reviews\/[^/]+\/submit$/;
 const SUBMISSION = /^\/v1\/submissions\/([^/]+)$/;

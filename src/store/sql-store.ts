@@ -364,7 +364,7 @@ function isTokenOf({ tokenHash }: Run, token: string): boolean {
 async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'always'): Promise<void> {
   if (once === 'once') {
     // Before looking: of two that look side by side, neither would see what the other is about to add.
-    await sql.lockEventOrder();
+    await sql.lock(`${event.kind} ${event.sessionId} ${event.runId}`);
     const known = await sql.all(
       'select 1 as found from events where session_id = ? and run_id = ? and kind = ? limit 1',
       [event.sessionId, event.runId, event.kind],
@@ -379,7 +379,7 @@ async function addEvent(sql: Sql, op: string, event: NewEvent): Promise<void> {
 }
 
 async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent): Promise<void> {
-  await sql.lockEventOrder();
+  await sql.announceEvents(op);
   await sql.run(
     'insert into events (op, at, session_id, run_id, kind, actor, data) values (?, ?, ?, ?, ?, ?, ?)',
     [op, atMs, event.sessionId, event.runId, event.kind, event.actor, JSON.stringify(event.data)],

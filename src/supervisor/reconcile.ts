@@ -27,10 +27,14 @@ export async function reconcileRun(context: Context, run: Run): Promise<Reconcil
   return carryOut(context, run, decide(context, run));
 }
 
-/** All runs that claim to live. In a mass death nobody is touched: the probe is taken to be broken. */
+/**
+ * All runs that claim to live. In a mass death nobody is touched: the probe is taken to be broken. Whoever goes on for
+ * long says when they were read, so that only those are read again of which something was reported since.
+ */
 export async function reconcileAll(
   context: Context,
   live: readonly SessionWithRun[],
+  readAtMs?: number,
 ): Promise<readonly Reconciled[]> {
   const decided = live.map(({ run }) => ({
     run,
@@ -44,7 +48,7 @@ export async function reconcileAll(
   for (const { run, decision } of decided) {
     if (run.state === 'ended') results.push(ended(run));
     else if (isInconclusive && decision.do === 'finalise') results.push(await holdInMassDeath(context, run));
-    else results.push(await carryOut(context, run, decision));
+    else results.push(await carryOut(context, run, decision, readAtMs));
   }
   return results;
 }
@@ -79,10 +83,15 @@ function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitEvidenc
   return exit.kind === 'none' && liveness.proof === 'rebooted' ? { kind: 'none' } : exit;
 }
 
-async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {
+async function carryOut(
+  context: Context,
+  run: LiveRun,
+  decision: ReconcileDecision,
+  readAtMs?: number,
+): Promise<Reconciled> {
   switch (decision.do) {
     case 'nothing':
-      return seenAlive(context, await takeReports(context, await withHarness(context, run)));
+      return seenAlive(context, await takeReports(context, await withHarness(context, run), readAtMs));
     case 'hold':
       return { run, liveness: 'unknown', because: decision.because };
     case 'finalise': {

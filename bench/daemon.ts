@@ -24,7 +24,7 @@ const PAINTED = 'reeve:rows';
 /** Long enough for several sweeps, and for what little there is to show. */
 const CPU_SECONDS = 30;
 /** The collector of a program that was just started has not been through everything yet. */
-const REST_MS = 12_000;
+export const REST_MS = 12_000;
 
 export function measureDaemon(built: Built): Promise<readonly Figure[]> {
   return inPlace(built, async (place) => {
@@ -46,7 +46,11 @@ interface Served {
   readonly pid: number;
 }
 
-async function served<T>(built: Built, { env }: Place, work: (daemon: Served) => Promise<T>): Promise<T> {
+export async function served<T>(
+  built: Built,
+  { env }: Place,
+  work: (daemon: Served) => Promise<T>,
+): Promise<T> {
   const serve = (...words: string[]) =>
     execFileSync(process.execPath, [built.cli, 'serve', ...words, '--json'], { env, encoding: 'utf8' });
   const daemon = JSON.parse(serve('--detach')) as Served;

@@ -1,7 +1,7 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
  *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
- *     [ledger] [review]
+ *     [ledger] [review] [postgres-ls] [postgres-claims] [postgres-daemon]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
@@ -13,6 +13,9 @@ import { measureHistory } from './history.ts';
 import { measureHook } from './hook.ts';
 import { measureLedger } from './ledger.ts';
 import { measureMemory } from './memory.ts';
+import { measurePostgresClaims } from './postgres-claims.ts';
+import { measurePostgresDaemon } from './postgres-daemon.ts';
+import { measurePostgresLs } from './postgres-ls.ts';
 import { measureReview } from './review.ts';
 import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
@@ -33,6 +36,9 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   daemon: measureDaemon,
   ledger: measureLedger,
   review: measureReview,
+  'postgres-ls': measurePostgresLs,
+  'postgres-claims': measurePostgresClaims,
+  'postgres-daemon': measurePostgresDaemon,
 };
 
 interface Judged extends Figure {
@@ -66,7 +72,8 @@ async function measure(built: Built, names: readonly string[]): Promise<readonly
 
 function isOk({ measured, bar }: Figure): boolean {
   // Written so that a figure which is not a number is never ok.
-  return 'atMost' in bar ? measured <= bar.atMost : measured === bar.exactly;
+  if ('atMost' in bar) return measured <= bar.atMost;
+  return 'atLeast' in bar ? measured >= bar.atLeast : measured === bar.exactly;
 }
 
 function table(judged: readonly Judged[]): string {
@@ -75,13 +82,18 @@ function table(judged: readonly Judged[]): string {
     ...judged.map((each) => [
       each.figure,
       amount(each.measured, each.unit),
-      'atMost' in each.bar ? `≤ ${amount(each.bar.atMost, each.unit)}` : `${each.bar.exactly}`,
-      each.ok ? 'ok' : 'over',
+      barOf(each),
+      each.ok ? 'ok' : 'not ok',
       each.from,
     ]),
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
+}
+
+function barOf({ bar, unit }: Figure): string {
+  if ('atMost' in bar) return `≤ ${amount(bar.atMost, unit)}`;
+  return 'atLeast' in bar ? `≥ ${amount(bar.atLeast, unit)}` : `${bar.exactly}`;
 }
 
 function amount(value: number, unit: Figure['unit']): string {

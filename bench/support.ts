@@ -13,7 +13,7 @@ import { eventually, signalSeen, startedWith } from '../test/support/processes.t
 export interface Figure {
   readonly figure: string;
   readonly measured: number;
-  readonly bar: { readonly atMost: number } | { readonly exactly: number };
+  readonly bar: { readonly atMost: number } | { readonly atLeast: number } | { readonly exactly: number };
   readonly unit: 'ratio' | 'count' | 'MB' | 'ms' | '%';
   /** What the figure was made of, in absolute terms of this machine. */
   readonly from: string;

@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../supervisor/context.ts';
 import type { StoredEvent } from '../supervisor/events.ts';
 import type { Changes } from './changes.ts';
 import { followEvents } from './follow-events.ts';
 import type { Health } from './health.ts';
+
+const TRY_AGAIN_MS = 1_000;
 
 export interface Follower {
   readonly name: string;
@@ -34,7 +37,8 @@ export async function follow(
       }
     } catch (error) {
       health.report(name, 'unreadable', error instanceof Error ? error.message : String(error));
-      await changes.after(changes.version(), signal);
+      // Given up, it is over at once.
+      await sleep(TRY_AGAIN_MS, undefined, { signal }).catch(() => {});
     }
   }
 }

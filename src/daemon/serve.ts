@@ -119,7 +119,10 @@ async function begin(
 ): Promise<void> {
   const health = createHealth();
   const metrics = createMetrics(context);
-  const changes = await openChanges((listener) => context.store.watch(listener));
+  const changes = await openChanges(
+    (listener) => context.store.watch(listener),
+    () => context.store.lastSeq(),
+  );
   atEnd(async () => changes.close());
   const latestSeq = await context.store.lastSeq();
   let record: DaemonRecord | undefined;

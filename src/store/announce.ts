@@ -63,6 +63,7 @@ export async function announce(
       .join(', ')} where id = ?`,
     [...Object.values(columns), run.id],
   );
+  await sql.run('update runs set has_successor = 1 where session_id = ? and id <> ?', [place.id, run.id]);
   await sql.run('update sessions set epoch = ?, current_run_id = ? where id = ?', [epoch, run.id, place.id]);
   const nativeId = run.native?.id ?? null;
   if (nativeId !== null) {

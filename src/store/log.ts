@@ -1,4 +1,5 @@
 /** Reading the event log from a number on, and what is counted beside it. */
+import { ReeveError } from '../api/errors.ts';
 import { tokensFrom } from '../lifecycle/usage.ts';
 import type { TokenKind } from '../lifecycle/usage.ts';
 import { eventOf } from './rows.ts';
@@ -16,16 +17,20 @@ export interface EventRange {
   readonly limit: number;
 }
 
+/** Only what is settled: whoever goes on behind the last of these misses none that became visible later. */
 export function readEvents(driver: SqlDriver, range: EventRange): Promise<readonly StoredEvent[]> {
   const { after, before, sessionId, limit } = range;
-  const conditions: [text: string, value: string | number][] = [
-    ...(sessionId === undefined ? [] : [['session_id = ?', sessionId] as [string, string]]),
-    ...(after === undefined ? [] : [['seq > ?', after] as [string, number]]),
-    ...(before === undefined ? [] : [['seq < ?', before] as [string, number]]),
-  ];
-  const where = conditions.length === 0 ? '' : ` where ${conditions.map(([text]) => text).join(' and ')}`;
   const isBackwards = after === undefined;
   return driver.read(async (sql) => {
+    // A statement of its own: the next one sees whatever was over when this one looked.
+    const upTo = sql.settledSeq === null ? undefined : await settledSeq(driver, sql, sql.settledSeq);
+    const conditions: [text: string, value: string | number][] = [
+      ...(sessionId === undefined ? [] : [['session_id = ?', sessionId] as [string, string]]),
+      ...(after === undefined ? [] : [['seq > ?', after] as [string, number]]),
+      ...(before === undefined ? [] : [['seq < ?', before] as [string, number]]),
+      ...(upTo === undefined ? [] : [['seq <= ?', upTo] as [string, number]]),
+    ];
+    const where = conditions.length === 0 ? '' : ` where ${conditions.map(([text]) => text).join(' and ')}`;
     const rows = await sql.all(
       `${SELECT_EVENT}${where} order by seq ${isBackwards ? 'desc' : 'asc'} limit ?`,
       [...conditions.map(([, value]) => value), limit],
@@ -35,8 +40,23 @@ export function readEvents(driver: SqlDriver, range: EventRange): Promise<readon
   });
 }
 
+async function settledSeq(driver: SqlDriver, sql: Sql, expression: string): Promise<number> {
+  const [row] = await sql.all(`select (${expression}) as seq`);
+  if (typeof row?.['seq'] === 'number') return row['seq'];
+  throw new ReeveError(
+    'store_unavailable',
+    `The store at ${driver.place} is a standby, which cannot tell which events are still to come.`,
+    { hint: 'Set REEVE_STORE to the primary to read the log.' },
+  );
+}
+
+/** One statement is enough: what it does not see yet but counts as settled is over before it answers. */
 export async function lastSeq(driver: SqlDriver): Promise<number> {
-  const [row] = await driver.read((sql) => sql.all('select max(seq) as seq from events'));
+  const [row] = await driver.read((sql) =>
+    sql.all(
+      `select max(seq) as seq from events${sql.settledSeq === null ? '' : ` where seq <= (${sql.settledSeq})`}`,
+    ),
+  );
   return Number(row?.['seq'] ?? 0);
 }
 

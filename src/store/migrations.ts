@@ -261,6 +261,14 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
       seen_at ${bigInteger} not null
     )${keyedByText}`,
   ],
+  () => [
+    // A list begins with the runs that it shows, and must read neither every session there ever was nor every run that
+    // another one of its session came after.
+    'create index sessions_of_current on sessions (current_run_id)',
+    'alter table runs add column has_successor integer not null default 0',
+    'update runs set has_successor = 1 where id not in (select current_run_id from sessions)',
+    `create index runs_ended_last on runs (ended_at) where state = 'ended' and has_successor = 0`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -5,6 +5,7 @@
 import pg from 'pg';
 import { ReeveError } from '../api/errors.ts';
 import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
+import { eventOrderIn } from './postgres-event-order.ts';
 import { wasCommitted } from './sql.ts';
 import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 
@@ -15,17 +16,17 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** A statement takes a millisecond, or waits its turn behind others; beyond this the network swallowed it. */
 const QUERY_TIMEOUT_MS = 5_000;
 /**
- * The server ends a transaction whose client vanished, which would otherwise hold the event order, and so every
- * writer, until TCP gives up after hours. Shorter than the query timeout, so that those who wait get their turn.
+ * The server ends a transaction whose client vanished, which would otherwise hold its rows, and hold up whoever reads
+ * the log, until TCP gives up after hours. Shorter than the query timeout, so that those who wait get their turn.
  */
 const IDLE_IN_TRANSACTION_MS = 3_000;
 /** Bounds how long a person waits for a server that cannot be reached: so many attempts, and none begun later. */
 const ATTEMPTS = 5;
 const GIVE_UP_AFTER_MS = 10_000;
 const RETRY_PAUSE_MS = 200;
-/** Numbers for advisory locks: any two that no other program in the database uses. */
+/** The number of an advisory lock: any that no other program in the database uses. */
 const MIGRATION_LOCK = 7_233_391;
-const EVENT_ORDER_LOCK = 7_233_392;
+const EVENT_ORDER = eventOrderIn(SCHEMA);
 /** Where it is said that something was written. */
 const CHANNEL = 'reeve_written';
 const LISTEN_PAUSE_MS = 1_000;
@@ -68,14 +69,15 @@ async function writeOnce<T>(
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
   let unanswered: { result: T } | undefined;
-  return retried(place, () =>
+  let hasEvents = false;
+  const result = await retried(place, () =>
     withConnection(pool, async (client) => {
       const sql = sqlOf(client);
       await client.query('begin');
       try {
         if (unanswered !== undefined) {
           // The lost attempt may be committing at this moment. It holds this lock until its outcome can be seen.
-          await sql.lockEventOrder();
+          await sql.lock(op);
           if (await wasCommitted(sql, op)) {
             await client.query('rollback');
             return unanswered.result;
@@ -84,6 +86,7 @@ async function writeOnce<T>(
         unanswered = undefined;
         const result = await work(sql);
         unanswered = { result };
+        hasEvents = sql.hasEvents();
         await client.query('commit');
         return result;
       } catch (error) {
@@ -92,6 +95,10 @@ async function writeOnce<T>(
       }
     }),
   );
+  // Inside the transaction it would hold a lock of the whole server over the commit, one writer after another. Whoever
+  // listens looks now and then anyway, so that a lost word costs a moment.
+  if (hasEvents) await pool.query(`notify ${CHANNEL}`).catch(ignore);
+  return result;
 }
 
 async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -122,7 +129,13 @@ async function retried<T>(place: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function sqlOf(client: pg.PoolClient): Sql {
+interface UnitOfWork extends Sql {
+  /** Whether it has added to the log. */
+  hasEvents(): boolean;
+}
+
+function sqlOf(client: pg.PoolClient): UnitOfWork {
+  let isAnnounced = false;
   const query = async (text: string, values: readonly SqlValue[] = []) =>
     client.query<Row>({ text: numbered(text), values: [...values], types: TYPES });
   return {
@@ -134,10 +147,15 @@ function sqlOf(client: pg.PoolClient): Sql {
     },
     system: () => systemOf(query),
     forUpdate: ' for update',
-    lockEventOrder: async () => {
-      // Together with the word to those who listen, which they get when this is committed.
-      await query(`select pg_advisory_xact_lock(?), pg_notify('${CHANNEL}', '')`, [EVENT_ORDER_LOCK]);
+    lock: async (name) => {
+      await query('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
     },
+    announceEvents: async (op) => {
+      if (!isAnnounced) await query(EVENT_ORDER.announce, [op]);
+      isAnnounced = true;
+    },
+    settledSeq: EVENT_ORDER.settled,
+    hasEvents: () => isAnnounced,
   };
 }
 

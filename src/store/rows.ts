@@ -45,8 +45,14 @@ const SELECT_BOTH = `select ${RUN_COLUMNS.map((column) => `r.${column}`).join(',
   s.created_at as s_created_at, s.native_id as s_native_id, s.budget as s_budget`;
 
 /** With its current run. */
-export const SELECT_SESSION_WITH_RUN = `${SELECT_BOTH}
-  from sessions s join runs r on r.session_id = s.id and r.id = s.current_run_id`;
+export const SELECT_SESSION_WITH_RUN = `${SELECT_BOTH} from sessions s join runs r on r.id = s.current_run_id`;
+
+/**
+ * The same for lists, which begin with the few runs that they show, by an index of their own, and find the session of
+ * each: a cross join is one whose order SQLite keeps. The session is found by its current run alone: with one condition
+ * more, PostgreSQL would expect next to no rows, and read all sessions for a list of fifty.
+ */
+export const SELECT_CURRENT_RUNS = `${SELECT_BOTH} from runs r cross join sessions s where s.current_run_id = r.id`;
 
 /** Any run, also one that others came after. */
 export const SELECT_RUN_WITH_SESSION = `${SELECT_BOTH} from runs r join sessions s on s.id = r.session_id`;

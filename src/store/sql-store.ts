@@ -14,6 +14,7 @@ import {
   changedColumns,
   eventOf,
   runOf,
+  SELECT_CURRENT_RUNS,
   SELECT_RUN,
   SELECT_SESSION_WITH_RUN,
   sessionWithRunOf,
@@ -48,7 +49,8 @@ const TABLES_OF_SESSION = [
   'native_sessions',
 ] as const;
 
-const LIVE = `where r.state <> 'ended' order by r.claimed_at, r.id`;
+const LIVE = `${SELECT_CURRENT_RUNS} and r.state <> 'ended'`;
+const IN_ORDER = 'order by r.claimed_at, r.id';
 
 /** A session can be removed between finding that it exists and locking it, but not so often in a row. */
 const LOCK_ATTEMPTS = 10;
@@ -92,8 +94,8 @@ export function createStore(driver: SqlDriver): Store {
       const { places, values } = slotsFor(ids);
       return sessions(driver, `where s.id in (${places})`, values);
     },
-    live: () => sessions(driver, LIVE),
-    liveHarnesses: () => sessions(driver, LIVE.replace('order', `and s.harness <> 'command' order`)),
+    live: () => listed(driver, `${LIVE} ${IN_ORDER}`),
+    liveHarnesses: () => listed(driver, `${LIVE} and s.harness <> 'command' ${IN_ORDER}`),
     overview: (limit) => overview(driver, limit),
     runsOf: (sessionId) =>
       driver.read(async (sql) =>
@@ -150,6 +152,7 @@ async function claim(sql: Sql, op: string, request: ClaimRequest): Promise<Claim
   }
   await insertRun(sql, run);
   if (earlier !== null) {
+    await sql.run('update runs set has_successor = 1 where id = ?', [earlier.run.id]);
     await sql.run(
       'update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ?, harness = ?, native_id = ?, budget = ? where id = ?',
       [
@@ -365,7 +368,7 @@ function isTokenOf({ tokenHash }: Run, token: string): boolean {
 async function note(sql: Sql, op: string, event: NewEvent, once: 'once' | 'always'): Promise<void> {
   if (once === 'once') {
     // Before looking: of two that look side by side, neither would see what the other is about to add.
-    await sql.lockEventOrder();
+    await sql.lock(`${event.kind} ${event.sessionId} ${event.runId}`);
     const known = await sql.all(
       'select 1 as found from events where session_id = ? and run_id = ? and kind = ? limit 1',
       [event.sessionId, event.runId, event.kind],
@@ -380,7 +383,7 @@ async function addEvent(sql: Sql, op: string, event: NewEvent): Promise<void> {
 }
 
 async function insertEvent(sql: Sql, op: string, atMs: number, event: NewEvent): Promise<void> {
-  await sql.lockEventOrder();
+  await sql.announceEvents(op);
   await sql.run(
     'insert into events (op, at, session_id, run_id, kind, actor, data) values (?, ?, ?, ?, ?, ?, ?)',
     [op, atMs, event.sessionId, event.runId, event.kind, event.actor, JSON.stringify(event.data)],
@@ -420,22 +423,22 @@ async function sessionOf(sql: Sql, sessionId: string): Promise<SessionWithRun> {
 }
 
 function sessions(driver: SqlDriver, where: string, values: readonly (string | number)[] = []) {
-  return driver.read(async (sql) =>
-    (await sql.all(`${SELECT_SESSION_WITH_RUN} ${where}`, values)).map(sessionWithRunOf),
-  );
+  return listed(driver, `${SELECT_SESSION_WITH_RUN} ${where}`, values);
+}
+
+function listed(driver: SqlDriver, text: string, values: readonly (string | number)[] = []) {
+  return driver.read(async (sql) => (await sql.all(text, values)).map(sessionWithRunOf));
 }
 
 /** One statement, so one instant: a session that ends or begins meanwhile is in exactly one of the two. */
 async function overview(driver: SqlDriver, endedLimit: number): Promise<Overview> {
-  const rows = await driver.read((sql) =>
-    sql.all(
-      `${SELECT_SESSION_WITH_RUN} where r.state <> 'ended'
-       union all
-       select * from (${SELECT_SESSION_WITH_RUN} where r.state = 'ended' order by r.ended_at desc limit ?) as latest`,
-      [endedLimit],
-    ),
+  const all = await listed(
+    driver,
+    `${LIVE} union all
+     select * from (${SELECT_CURRENT_RUNS} and r.state = 'ended' and r.has_successor = 0
+                    order by r.ended_at desc limit ?) as latest`,
+    [endedLimit],
   );
-  const all = rows.map(sessionWithRunOf);
   return {
     live: all
       .filter(({ run }) => run.state !== 'ended')

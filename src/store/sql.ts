@@ -17,8 +17,15 @@ export interface Sql {
   system(): Promise<string>;
   /** Ends a `select` whose row must not change before this unit of work is over. */
   readonly forUpdate: string;
-  /** Makes events become visible in the order of their numbers, so that no reader of the log can miss one. */
-  lockEventOrder(): Promise<void>;
+  /** Waits until nobody else holds this name, and holds it until this unit of work is over. */
+  lock(name: string): Promise<void>;
+  /** Before an event is added: lets readers of the log know that a number is about to be drawn. Once is enough. */
+  announceEvents(op: string): Promise<void>;
+  /**
+   * An expression: up to which number no event becomes visible any more, for a statement that comes after it. Null where
+   * events become visible in the order of their numbers.
+   */
+  readonly settledSeq: string | null;
 }
 
 /**

@@ -91,7 +91,10 @@ class Connection {
     nowMs: async () => Date.now(),
     system: async () => '',
     forUpdate: '',
-    lockEventOrder: async () => {},
+    // One writer at a time: its names are all its own, and its numbers become visible in their order.
+    lock: async () => {},
+    announceEvents: async () => {},
+    settledSeq: null,
   };
 
   /** Which file was opened; null until it surely is there. */

@@ -315,6 +315,12 @@ export type ReviewSubmitResult =
   /** `isKept`: what was written was put aside. */
   | { readonly is: 'refused'; readonly because: string; readonly isKept: boolean };
 
+export interface KnownConversation {
+  readonly harness: string;
+  readonly nativeId: string;
+  readonly paths: readonly string[];
+}
+
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
   readonly place: string;
@@ -391,8 +397,8 @@ export interface Store {
   lastSeq(): Promise<number>;
   count(counter: Counter): Promise<void>;
   figures(): Promise<Figures>;
-  /** The conversations that are, or were, bound to a session. */
-  conversationsOf(sessionId: string): Promise<readonly { harness: string; nativeId: string }[]>;
+  /** The conversations that are, or were, bound to these sessions, with the files of each that were read. */
+  ledgersOf(sessionIds: readonly string[]): Promise<ReadonlyMap<string, readonly KnownConversation[]>>;
   /**
    * Puts on record what a reader found, each answer for the run that spent it as `spenderOf` decides, and how far it has
    * read: both, or nothing. An answer that is on record already only grows.

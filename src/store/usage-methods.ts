@@ -12,7 +12,7 @@ const queries = () => import('./usage-queries.ts');
 
 export function usageMethods(driver: SqlDriver, write: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>) {
   return {
-    conversationsOf: async (sessionId) => (await queries()).conversationsOf(driver, sessionId),
+    ledgersOf: async (sessionIds) => (await queries()).ledgersOf(driver, sessionIds),
     recordUsage: async (batch) => {
       const { recordUsage } = await usage();
       return write((sql) => recordUsage(sql, batch));

@@ -3,17 +3,43 @@ import type { Tokens, UsagePosition } from '../lifecycle/usage.ts';
 import { SELECT_RUN_WITH_SESSION, sessionWithRunOf } from './rows.ts';
 import { slotsFor } from './sql.ts';
 import type { Row, SqlDriver } from './sql.ts';
-import type { SessionWithRun, UsageFile, UsagePart, UsageQuery, UsageSum } from './store.ts';
+import type {
+  KnownConversation,
+  SessionWithRun,
+  UsageFile,
+  UsagePart,
+  UsageQuery,
+  UsageSum,
+} from './store.ts';
 import { COLUMNS, positionOf, sumOf, tokensOf } from './usage-rows.ts';
 
-export function conversationsOf(driver: SqlDriver, sessionId: string) {
-  return driver.read(async (sql) =>
-    (
-      await sql.all('select harness, native_id from native_sessions where session_id = ? order by bound_at', [
-        sessionId,
-      ])
-    ).map((row) => ({ harness: String(row['harness']), nativeId: String(row['native_id']) })),
+export async function ledgersOf(
+  driver: SqlDriver,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly KnownConversation[]>> {
+  const found = new Map<string, (KnownConversation & { readonly paths: string[] })[]>();
+  if (sessionIds.length === 0) return found;
+  const { places, values } = slotsFor(sessionIds);
+  const rows = await driver.read((sql) =>
+    sql.all(
+      `select n.session_id, n.harness, n.native_id, f.path from native_sessions n
+       left join usage_files f on f.session_id = n.session_id and f.native_id = n.native_id
+       where n.session_id in (${places}) order by n.session_id, n.bound_at, n.harness, n.native_id, f.path`,
+      values,
+    ),
   );
+  for (const row of rows) {
+    const { session_id: sessionId, native_id: nativeId, harness } = row;
+    const paths = row['path'] === null ? [] : [String(row['path'])];
+    const conversations = found.get(String(sessionId)) ?? [];
+    found.set(String(sessionId), conversations);
+    // The files of one stand behind each other.
+    const last = conversations.at(-1);
+    if (last !== undefined && last.harness === harness && last.nativeId === nativeId)
+      last.paths.push(...paths);
+    else conversations.push({ harness: String(harness), nativeId: String(nativeId), paths });
+  }
+  return found;
 }
 
 export function usagePositions(

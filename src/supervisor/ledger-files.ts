@@ -8,7 +8,7 @@ import type { Environment } from '../harness/adapter.ts';
 import type { UsageReader } from '../harness/usage.ts';
 import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
-import type { SessionWithRun } from '../store/store.ts';
+import type { KnownConversation, SessionWithRun } from '../store/store.ts';
 import { recordedPlace } from '../process/run-place.ts';
 import { harnessProcess } from './activity.ts';
 import type { Context } from './context.ts';
@@ -30,11 +30,14 @@ interface Remembered {
 }
 
 export interface FileMemory {
-  /** The files of a session that have something new, as far as can be told; those that cannot be looked at are problems. */
+  /**
+   * The files of a session that have something new, as far as can be told; those that cannot be looked at are problems.
+   * `onRecord` is what the ledger has of it, where that was read for many at once.
+   */
   look(
     context: Context,
-    session: Session,
-    run: Run,
+    found: SessionWithRun,
+    onRecord?: readonly KnownConversation[],
   ): Promise<{ files: readonly LedgerFile[]; problems: readonly string[] }>;
   /** It was read to its end. */
   remember(session: Session, file: LedgerFile): void;
@@ -47,7 +50,7 @@ export interface FileMemory {
 export function createFileMemory(): FileMemory {
   const sessions = new Map<string, Remembered>();
   return {
-    async look(context, session, run) {
+    async look(context, { session, run }, onRecord) {
       const known = sessions.get(session.id) ?? {
         read: new Map(),
         circumstances: '',
@@ -61,7 +64,8 @@ export function createFileMemory(): FileMemory {
       known.lookedAtMs = Date.now();
       // Until it is said otherwise: whoever looks may fail.
       known.isBehind = true;
-      return filesOf(context, session, run, known);
+      const conversations = onRecord ?? (await context.store.ledgersOf([session.id])).get(session.id) ?? [];
+      return filesOf(context, run, known, conversations);
     },
     remember: (session, file) => sessions.get(session.id)?.read.set(keyOf(file), { file, sign: file.sign }),
     upToDate: (session) => {
@@ -102,18 +106,21 @@ function signOf({ reader, path }: Pick<LedgerFile, 'reader' | 'path'>): string |
   }
 }
 
-async function filesOf(context: Context, session: Session, run: Run, known: Remembered) {
+async function filesOf(
+  context: Context,
+  run: Run,
+  known: Remembered,
+  conversations: readonly KnownConversation[],
+) {
   const files: LedgerFile[] = [];
   const problems: string[] = [];
-  const onRecord = await context.store.usagePositions(session.id);
   // Where to look is not known when that cannot be read: nothing found elsewhere means that nothing was spent.
   const environment =
     known.environment ?? recordedPlace(runDirectory(context, run.id)) ?? context.environment;
-  for (const { harness, nativeId } of await context.store.conversationsOf(session.id)) {
+  for (const { harness, nativeId, paths: earlier } of conversations) {
     const reader = await readerOf(harness);
     if (reader === null) continue;
     const found = reader.files({ environment, cwd: run.cwd }, nativeId);
-    const earlier = onRecord.filter((each) => each.nativeId === nativeId).map(({ path }) => path);
     for (const path of new Set([...found, ...earlier])) {
       try {
         const sign = reader.sign(path);

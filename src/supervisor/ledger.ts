@@ -6,7 +6,7 @@
  *   ended     read once more after the end was on record, then settled: never looked at again
  */
 import type { Session } from '../lifecycle/session.ts';
-import type { SessionWithRun } from '../store/store.ts';
+import type { KnownConversation, SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { createFileMemory, isChanged } from './ledger-files.ts';
 import type { FileMemory } from './ledger-files.ts';
@@ -32,11 +32,13 @@ export interface LedgerReading {
 /** Brings the ledger of one session up to date, or as far as it gets within some bytes. */
 export async function readLedger(
   context: Context,
-  { session, run }: SessionWithRun,
+  found: SessionWithRun,
   memory: FileMemory = createFileMemory(),
   maxBytes = MAX_BYTES_A_CALL,
+  onRecord?: readonly KnownConversation[],
 ): Promise<LedgerReading> {
-  const known = await memory.look(context, session, run);
+  const { session } = found;
+  const known = await memory.look(context, found, onRecord);
   const problems: string[] = [...known.problems];
   let [bytes, records, isComplete] = [0, 0, true];
   for (const file of known.files) {
@@ -80,8 +82,11 @@ export function ledgerFor(
   const memory = createFileMemory();
   const troubles = new Map<string, readonly string[]>();
   const isReadHere = ({ run }: SessionWithRun) => isHere(context, run);
-  const read = async (each: SessionWithRun): Promise<LedgerReading> => {
-    const reading = await readOne(context, each, memory, maxBytes);
+  const read = async (
+    each: SessionWithRun,
+    onRecord: readonly KnownConversation[],
+  ): Promise<LedgerReading> => {
+    const reading = await readOne(context, each, memory, maxBytes, onRecord);
     const before = troubles.get(each.session.id) ?? [];
     for (const problem of reading.problems) if (!before.includes(problem)) report(problem);
     troubles.set(each.session.id, reading.problems);
@@ -94,10 +99,11 @@ export function ledgerFor(
       const unsettled = await context.store.unsettledRuns(Date.now() - LATELY_MS, MAX_ENDED_A_ROUND);
       const ended = unsettled.filter(isReadHere);
       const changed = live.filter((each) => isChanged(memory, each));
+      const onRecord = await context.store.ledgersOf([...changed, ...ended].map(({ session }) => session.id));
       let bytes = 0;
-      for (const each of changed) bytes += (await read(each)).bytes;
+      for (const each of changed) bytes += (await read(each, onRecord.get(each.session.id) ?? [])).bytes;
       for (const each of ended) {
-        const reading = await read(each);
+        const reading = await read(each, onRecord.get(each.session.id) ?? []);
         bytes += reading.bytes;
         if (reading.isComplete && reading.problems.length === 0) await context.store.settleUsage(each.run.id);
       }
@@ -115,9 +121,10 @@ async function readOne(
   each: SessionWithRun,
   memory: FileMemory,
   maxBytes: number,
+  onRecord: readonly KnownConversation[],
 ): Promise<LedgerReading> {
   try {
-    return await readLedger(context, each, memory, maxBytes);
+    return await readLedger(context, each, memory, maxBytes, onRecord);
   } catch (error) {
     return { bytes: 0, records: 0, isComplete: false, problems: [trouble(each.session, error)] };
   }

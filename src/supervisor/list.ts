@@ -16,8 +16,9 @@ export type Range = 'live' | 'recent' | 'all';
 /** Live ones first, then the ended, latest first. */
 export async function list(context: Context, range: Range): Promise<readonly SessionView[]> {
   const limit = { live: 0, recent: RECENT_SESSIONS, all: Number.MAX_SAFE_INTEGER }[range];
+  const readAtMs = Date.now();
   const { live, ended } = await context.store.overview(limit);
-  const views = await lookAtAll(context, live);
+  const views = await lookAtAll(context, live, readAtMs);
   return [
     ...views.filter(({ run }) => run.state !== 'ended'),
     // Ended by this very look: the latest of all.
@@ -28,17 +29,23 @@ export async function list(context: Context, range: Range): Promise<readonly Ses
 
 /** Those of these ids that there are; a daemon that knows what has changed asks for that alone. */
 export async function listOf(context: Context, ids: readonly string[]): Promise<readonly SessionView[]> {
+  const readAtMs = Date.now();
   const found = await context.store.sessionsOf(ids);
   const live = await lookAtAll(
     context,
     found.filter(({ run }) => run.state !== 'ended'),
+    readAtMs,
   );
   return [...live, ...found.filter(({ run }) => run.state === 'ended').map(viewEnded)];
 }
 
-async function lookAtAll(context: Context, live: readonly SessionWithRun[]): Promise<readonly SessionView[]> {
+async function lookAtAll(
+  context: Context,
+  live: readonly SessionWithRun[],
+  readAtMs: number,
+): Promise<readonly SessionView[]> {
   await takeLateReports(context);
-  const seen = await reconcileAll(context, live);
+  const seen = await reconcileAll(context, live, readAtMs);
   const looks = await Promise.all(
     live.map(async ({ session }, index) => {
       const reconciled = seen[index];

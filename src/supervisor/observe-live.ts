@@ -35,8 +35,11 @@ export function observeLive(context: Context): LiveObserver {
     await record(context, look);
     return viewSession(look.session, look.seen, look.activity);
   };
-  const observeAll = async (live: readonly SessionWithRun[]): Promise<readonly SessionView[]> => {
-    const seen = await reconcileAll(context, live);
+  const observeAll = async (
+    live: readonly SessionWithRun[],
+    readAtMs: number,
+  ): Promise<readonly SessionView[]> => {
+    const seen = await reconcileAll(context, live, readAtMs);
     const views: SessionView[] = [];
     for (const [index, each] of live.entries()) {
       const reconciled = seen[index];
@@ -47,14 +50,19 @@ export function observeLive(context: Context): LiveObserver {
   return {
     async sweep() {
       await takeLateReports(context);
+      const readAtMs = Date.now();
       const live = await context.store.live();
       const ids = new Set(live.map(({ run }) => run.id));
       for (const id of written.keys()) if (!ids.has(id)) written.delete(id);
-      return (await observeAll(live)).filter(({ run }) => run.state !== 'ended');
+      return (await observeAll(live, readAtMs)).filter(({ run }) => run.state !== 'ended');
     },
     async lookAgain(sessionIds) {
+      const readAtMs = Date.now();
       const found = await context.store.sessionsOf(sessionIds);
-      await observeAll(found.filter(({ run }) => run.state !== 'ended'));
+      await observeAll(
+        found.filter(({ run }) => run.state !== 'ended'),
+        readAtMs,
+      );
     },
   };
 }

@@ -48,10 +48,14 @@ export async function reconcileAndHear(context: Context, run: Run): Promise<Reco
   }
 }
 
-/** All runs that claim to live. In a mass death nobody is touched until a second look, a while later, sees the same. */
+/**
+ * All runs that claim to live. In a mass death nobody is touched until a second look, a while later, sees the same. Whoever
+ * goes on for long says when they were read, so that only those are read again of which something was reported since.
+ */
 export async function reconcileAll(
   context: Context,
   live: readonly SessionWithRun[],
+  readAtMs?: number,
 ): Promise<readonly Reconciled[]> {
   const decided = live.map(({ run }) => ({
     run,
@@ -65,7 +69,7 @@ export async function reconcileAll(
     if (run.state === 'ended') results.push(ended(run));
     else if (isInconclusive && isUnexplainedDeath(decision))
       results.push(await doubt(context, run, decision));
-    else results.push(await carryOut(context, run, decision));
+    else results.push(await carryOut(context, run, decision, readAtMs));
   }
   const hasEndedOne = results.some(
     ({ run }, index) => run.state === 'ended' && live[index]?.run.state !== 'ended',
@@ -121,10 +125,15 @@ function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitReading
   return exit.kind === 'none' && liveness.proof === 'rebooted' ? { kind: 'none' } : exit;
 }
 
-async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecision): Promise<Reconciled> {
+async function carryOut(
+  context: Context,
+  run: LiveRun,
+  decision: ReconcileDecision,
+  readAtMs?: number,
+): Promise<Reconciled> {
   switch (decision.do) {
     case 'nothing':
-      return seenAlive(context, run);
+      return seenAlive(context, run, readAtMs);
     case 'hold':
       return { run, liveness: 'unknown', because: decision.because };
     case 'finalise':
@@ -164,10 +173,10 @@ export function troubleOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
 }
 
-async function seenAlive(context: Context, live: LiveRun): Promise<Reconciled> {
+async function seenAlive(context: Context, live: LiveRun, readAtMs?: number): Promise<Reconciled> {
   let run: Run = live;
   try {
-    run = await takeReports(context, await withHarness(context, live));
+    run = await takeReports(context, await withHarness(context, live), readAtMs);
   } catch (error) {
     const because = troubleOf(error);
     // That it lives was seen; what it does is not known, unless it is not this user's to know.

@@ -38,6 +38,8 @@ export function reeveInside(machine: Machine): Reeve {
     stop: refused,
     assumeGone: refused,
     reconcile: refused,
+    settle: refused,
+    hasLog: refused,
     // oxlint-disable-next-line require-yield
     async *logs() {
       throw notFromInside();

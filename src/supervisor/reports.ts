@@ -59,16 +59,20 @@ export function createSpool(context: Context, runId: string, hasHooks: boolean):
 }
 
 /**
- * The run as it is after all that was reported of it, and all that it left to be written. Throws when a report is there
- * and cannot be read.
+ * The run as it is after all that was reported of it, and all that it left to be written. When it was read is since this
+ * program began, unless it is given. Throws when a report is there and cannot be read.
  */
-export async function takeReports(context: Context, run: Run): Promise<Run> {
+export async function takeReports(
+  context: Context,
+  run: Run,
+  readAtMs = performance.timeOrigin,
+): Promise<Run> {
   await takeWrites(context, run);
   const spool = spoolOf(context, run.id);
   const messages = messagesIn(spool);
   if (messages.length === 0) {
     // Another reader may have taken them all since this one read the run.
-    return wasChangedMeanwhile(spool) ? ((await context.store.run(run.id)) ?? run) : run;
+    return wasChangedSince(spool, readAtMs) ? ((await context.store.run(run.id)) ?? run) : run;
   }
   await checkpoint('reports.listed');
   const adapter = await adapterOf(context, run);
@@ -154,10 +158,10 @@ export function spoolOf(context: Context, runId: string): string {
 /** The times of files are those of the last tick of the kernel's clock. */
 const TICK_MS = 20;
 
-function wasChangedMeanwhile(spool: string): boolean {
+function wasChangedSince(spool: string, sinceMs: number): boolean {
   try {
     const changedAtMs = lstatSync(spool, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    return changedAtMs >= performance.timeOrigin - TICK_MS;
+    return changedAtMs >= sinceMs - TICK_MS;
   } catch {
     return false; // Another user's.
   }

@@ -28,13 +28,15 @@ type End = Pick<Extract<ReviewStep, { kind: 'leave' }>, 'was' | 'how'>;
 async function endsOf(context: Context, runIds: readonly string[]): Promise<ReadonlyMap<string, End>> {
   const ends = new Map<string, End>();
   const live: SessionWithRun[] = [];
+  const readAtMs = Date.now();
+  const found = new Map((await context.store.runsWithSession(runIds)).map((each) => [each.run.id, each]));
   for (const id of runIds) {
-    const run = await context.store.run(id);
-    if (run === null) ends.set(id, { was: 'executed', how: `run ${id} is no longer on record` });
-    else if (run.state === 'ended') ends.set(id, howItEnded(run));
-    else live.push(...(await context.store.sessionsOf([run.sessionId])));
+    const each = found.get(id);
+    if (each === undefined) ends.set(id, { was: 'executed', how: `run ${id} is no longer on record` });
+    else if (each.run.state === 'ended') ends.set(id, howItEnded(each.run));
+    else live.push(each);
   }
-  for (const { run } of await reconcileAll(context, live)) {
+  for (const { run } of await reconcileAll(context, live, readAtMs)) {
     if (run.state === 'ended') ends.set(run.id, howItEnded(run));
   }
   return ends;

@@ -82,10 +82,13 @@ it('a health keeps since when it is so, and asks those who know by themselves', 
 it('whoever waits for a change hears of one that came before he waited, of one after, and of the end', async () => {
   let tell: () => void = () => {};
   let isWatched = true;
-  const changes = await openChanges(async (listener) => {
-    tell = listener;
-    return () => (isWatched = false);
-  });
+  const changes = await openChanges(
+    async (listener) => {
+      tell = listener;
+      return () => (isWatched = false);
+    },
+    async () => 0,
+  );
   const leave = new AbortController();
   const before = changes.version();
   tell();

@@ -353,9 +353,25 @@ function describeAsking(): void {
     );
   });
 
-  test('knows every conversation that was bound to a session', async () => {
+  test('knows every conversation that was bound to a session, and the files of each', async () => {
     const { session } = await won(one, claimOf('alpha', { nativeId: 'n1' }));
-    expect(await two.conversationsOf(session.id)).toStrictEqual([{ harness: 'claude', nativeId: 'n1' }]);
-    expect(await two.conversationsOf('nobody')).toStrictEqual([]);
+    const other = await won(one, claimOf('beta', { nativeId: 'n2' }));
+    const to = { identity: 'disk:1', offset: 10, state: '' };
+    for (const path of ['/a', '/b'])
+      await one.recordUsage({
+        sessionId: other.session.id,
+        nativeId: 'n2',
+        path,
+        from: null,
+        to,
+        records: [],
+      });
+    expect(await two.ledgersOf([session.id, 'nobody', other.session.id])).toStrictEqual(
+      new Map([
+        [session.id, [{ harness: 'claude', nativeId: 'n1', paths: [] }]],
+        [other.session.id, [{ harness: 'claude', nativeId: 'n2', paths: ['/a', '/b'] }]],
+      ]),
+    );
+    expect(await two.ledgersOf([])).toStrictEqual(new Map());
   });
 }

@@ -35,13 +35,14 @@ const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off',
 /** Pending server output is read for its last words only. */
 const MAX_LOG_LENGTH = 20_000;
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `settings` override those that make a test quick. */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const programs = findPostgres();
   const directory = mkdtempSync(join(tmpdir(), 'reeve-pg-'));
   const guardian = guard(directory);
   const owner = unprivilegedUser();
   if (owner !== null) chownSync(directory, owner.uid, owner.gid);
-  const server = new Server(programs.postgres, directory, owner ?? {});
+  const server = new Server(programs.postgres, directory, owner ?? {}, settings);
   const stop = async () => {
     await server.halt();
     guardian.stdin?.end();
@@ -76,12 +77,19 @@ class Server {
   readonly #program: string;
   readonly #directory: string;
   readonly #owner: { uid?: number; gid?: number };
+  readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
 
-  constructor(program: string, directory: string, owner: { uid?: number; gid?: number }) {
+  constructor(
+    program: string,
+    directory: string,
+    owner: { uid?: number; gid?: number },
+    settings: readonly string[],
+  ) {
     this.#program = program;
     this.#directory = directory;
     this.#owner = owner;
+    this.#settings = settings;
   }
 
   async startOnFreePort(): Promise<void> {
@@ -101,7 +109,7 @@ class Server {
       `listen_addresses=${HOST}`,
       `unix_socket_directories=${this.#directory}`,
     ];
-    const settings = [...place, ...SETTINGS].flatMap((setting) => ['-c', setting]);
+    const settings = [...place, ...SETTINGS, ...this.#settings].flatMap((setting) => ['-c', setting]);
     const server = spawn(this.#program, ['-D', join(this.#directory, 'data'), ...settings], {
       ...this.#owner,
       cwd: this.#directory,
@@ -130,7 +138,7 @@ function readiness(server: ChildProcess): Promise<void> {
     server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${log}`)));
     server.stderr?.on('data', (chunk) => {
       log = (log + String(chunk)).slice(-MAX_LOG_LENGTH);
-      if (log.includes('ready to accept connections')) resolve();
+      if (/ready to accept (read-only )?connections/.test(log)) resolve();
     });
   });
 }

@@ -8,6 +8,13 @@ export const SETTLE: Verb = {
   arguments: [
     { name: 'session', says: 'a name, an id, or a unique beginning of an id', many: true, optional: true },
   ],
-  flags: [JSON_FLAG],
+  flags: [
+    {
+      name: 'host-gone',
+      value: 'HOST',
+      says: 'on your word: this host, which shares the store, is gone and has no run that lives',
+    },
+    JSON_FLAG,
+  ],
   execute: async ({ words, flags }) => (await import('./commands/settle.ts')).settle(words, flags),
 };

@@ -113,7 +113,7 @@ export function reeveOf(context: Context): Reeve {
       (await ending()).stop(context, reference, graceMs),
     assumeGone: async (reference) => (await ending()).assumeGone(context, reference),
     reconcile: async () => reconcileAll(context, await context.store.live()),
-    settle: async (references) => (await import('./settle.ts')).settle(context, references),
+    settle: async (references, how) => (await import('./settle.ts')).settle(context, references, how),
     list: async (range) => (await looking()).list(context, range),
     listWithCosts: async (range) => (await import('./costs.ts')).listWithCosts(context, range),
     show: async (reference) => (await looking()).show(context, reference),

@@ -8,18 +8,24 @@ import type { SettleView } from '../api/session-view.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { endTree } from '../process/end-tree.ts';
-import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { SWEEP_GRACE_MS } from './finalise.ts';
 import { proveSpared } from './lineage.ts';
 import { probeRun } from './liveness.ts';
+import { assumeHostGone } from './ownership/host-gone.ts';
+import { isHere } from './reach.ts';
 import { isTableSane, reconcileRun } from './reconcile.ts';
 import type { Reconciled } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { treeOf } from './tree-of.ts';
 
 /** Of these sessions; without any, of every run on record as live that is on this machine. */
-export async function settle(context: Context, references: readonly string[] = []): Promise<SettleView> {
+export async function settle(
+  context: Context,
+  references: readonly string[] = [],
+  { hostGone }: { readonly hostGone?: string | undefined } = {},
+): Promise<SettleView> {
+  if (hostGone !== undefined) await assumeHostGone(context, hostGone);
   if (!isTableSane(context.table)) {
     throw new ReeveError('process_table', 'The process table does not even show this process and others.', {
       hint: 'Nothing was settled. Look at /proc, or run this outside of the sandbox that hides it.',
@@ -28,7 +34,7 @@ export async function settle(context: Context, references: readonly string[] = [
   const wanted =
     references.length > 0
       ? await Promise.all(references.map((reference) => resolveCurrent(context, reference)))
-      : (await context.store.live()).filter((each) => isHere(context, each));
+      : (await context.store.live()).filter(({ run }) => isHere(context, run));
   const [settled, remaining]: [SettleView['settled'][number][], SettleView['remaining'][number][]] = [[], []];
   for (const { session, run } of wanted) {
     if (run.state === 'ended') continue;
@@ -69,8 +75,4 @@ function reasonOf({ because }: Reconciled, left: string | null): string {
 /** The command that a person goes on with. */
 function nextFor({ name }: Session, { liveness }: Reconciled): string {
   return liveness === 'alive' ? `reeve stop ${name}` : `reeve kill ${name} --assume-gone`;
-}
-
-function isHere({ table }: Context, { run }: SessionWithRun): boolean {
-  return (run.keeper ?? run.launcher).host === table.host.host;
 }

@@ -67,6 +67,7 @@ it('gives out nothing until every host has said which of its runs live', async (
   await putBack('new');
   const { error } = await there.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
   expect(error).toMatchObject({ code: 'store_behind', details: { hosts: [run.host.split('/')[0]] } });
+  expect((await there.reeve(['settle', '--host-gone', 'nobody'])).code).toBe(3);
   // Any command will do, where the run lives.
   expect((await here.show('web')).run).toMatchObject({ id: run.id, state: 'running', epoch: 2 });
   const refused = await there.reeve(['run', '-d', '-s', 'web', '--json', '--', 'sleep', '61']);
@@ -112,4 +113,20 @@ it('puts a second living owner on record apart, so that it can be ended', async 
   expect((await here.reeve(['why', 'web-2'])).stdout).toContain('has another owner by now');
   await here.json(['stop', 'web-2']);
   expect([isAlive(first.harness), isAlive(second.harness)]).toEqual([false, true]);
+});
+
+it('no longer waits for a host that a person calls gone', async () => {
+  await here.reeve(['run', '-s', 'web', '--', 'true']);
+  await there.reeve(['run', '-s', 'other', '--', 'true']);
+  await takeBackup();
+  await putBack('new');
+  const start = ['run', '-d', '-s', 'web', '--', 'sleep', '60'];
+  const [, id] = (await here.show('web')).run.host.split('/');
+  // Both are of one machine and one name; having looked, this one has announced what lives here.
+  const refused = await here.json<Failure>(start, 7);
+  expect(refused.error.code).toBe('store_behind');
+  const [, other] = (await here.show('other')).run.host.split('/');
+  expect((await here.reeve(['settle', '--host-gone', id ?? ''])).code).toBe(2);
+  expect((await here.reeve(['settle', '--host-gone', other ?? ''])).code).toBe(0);
+  expect((await here.json<SessionView>(start)).run.epoch).toBe(2);
 });

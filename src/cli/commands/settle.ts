@@ -3,9 +3,12 @@ import type { OutputOptions } from '../output.ts';
 import { withReeve } from '../with-reeve.ts';
 
 /** 7 while something is left of which nothing can be proven. */
-export async function settle(references: readonly string[], options: OutputOptions): Promise<number> {
+export async function settle(
+  references: readonly string[],
+  options: OutputOptions & { readonly hostGone?: string },
+): Promise<number> {
   return withReeve(async (reeve) => {
-    const result = await reeve.settle(references);
+    const result = await reeve.settle(references, { hostGone: options.hostGone });
     const { settled, remaining } = result;
     const lines = settled.map(
       ({ session, run, outcome, evidence }) =>

@@ -231,9 +231,14 @@ function addEnding(app: App, { reeve }: Parts): void {
     name: 'settle',
     group: 'Ending',
     says: 'Look once more at runs in doubt, each for itself, end what is left of them, and record it.',
-    body: z.object({ sessions: z.array(z.string().min(1).max(300)).max(1000).default([]) }).strict(),
+    body: z
+      .object({
+        sessions: z.array(z.string().min(1).max(300)).max(1000).default([]),
+        hostGone: z.string().min(1).max(300).optional(),
+      })
+      .strict(),
     answer: settleSchema,
-    does: ({ body: given }) => reeve.settle(given.sessions),
+    does: ({ body: given }) => reeve.settle(given.sessions, { hostGone: given.hostGone }),
   });
   addOperation(app, {
     method: 'delete',

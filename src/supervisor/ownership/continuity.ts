@@ -7,13 +7,16 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { installationIn } from '../../lifecycle/installation.ts';
-import type { Run } from '../../lifecycle/run.ts';
+import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
+import type { Run, RunningRun } from '../../lifecycle/run.ts';
 import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
 import { probe } from '../../process/liveness.ts';
 import { announcementsHeld, announcementsIn, seenFile } from '../../process/owner-files.ts';
+import { createRunDirectory } from '../../process/run-directory.ts';
 import type { AnnounceResult, Host, StoreState } from '../../store/store.ts';
 import type { Context } from '../context.ts';
+import { runDirectory } from '../liveness.ts';
 import { newId } from '../new-id.ts';
 import { groundOf } from './ground.ts';
 import type { Ground } from './ground.ts';
@@ -69,7 +72,17 @@ export function announce(
   { session, run }: Announcement,
   because: string,
 ): Promise<AnnounceResult> {
-  return context.store.announce({ session, run, because, newSessionId: newId('s') });
+  // Removed with the state directory, it is where the keeper will put the exit.
+  createRunDirectory(runDirectory(context, run.id));
+  return context.store.announce({ session, run: ofHere(context, run), because, newSessionId: newId('s') });
+}
+
+/** A state directory that was made anew has a new identity, and what it had started is its own all the same. */
+function ofHere({ table }: Context, run: RunningRun): RunningRun {
+  const { host, boot } = table.host;
+  const here = <T extends ProcessIdentity | null>(process: T): T =>
+    process?.boot === boot ? { ...process, host } : process;
+  return { ...run, launcher: here(run.launcher), keeper: here(run.keeper), harness: here(run.harness) };
 }
 
 /** After a claim: what a store that has forgotten it would be found out by. */

@@ -41,10 +41,14 @@ export async function measurePostgresClaims(): Promise<readonly Figure[]> {
       },
     ];
   } finally {
-    for (const writer of writers) writer.disconnect();
-    await Promise.all(writers.map((writer) => writer.exitCode ?? once(writer, 'exit')));
+    await Promise.all(writers.map(ended));
     await server.stop();
   }
+}
+
+async function ended(writer: ChildProcess): Promise<void> {
+  if (writer.connected) writer.disconnect();
+  if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit');
 }
 
 /** Of all together, a second. */

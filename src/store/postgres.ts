@@ -70,7 +70,7 @@ async function writeOnce<T>(
 ): Promise<T> {
   let unanswered: { result: T } | undefined;
   let hasEvents = false;
-  const result = await retried(place, () =>
+  const answer = await retried(place, () =>
     withConnection(pool, async (client) => {
       const sql = sqlOf(client);
       await client.query('begin');
@@ -98,7 +98,7 @@ async function writeOnce<T>(
   // Inside the transaction it would hold a lock of the whole server over the commit, one writer after another. Whoever
   // listens looks now and then anyway, so that a lost word costs a moment.
   if (hasEvents) await pool.query(`notify ${CHANNEL}`).catch(ignore);
-  return result;
+  return answer;
 }
 
 async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

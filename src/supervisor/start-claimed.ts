@@ -16,7 +16,7 @@ import { identify } from '../process/process-table.ts';
 import { createRunDirectory, readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { noteSpared } from '../process/spared.ts';
-import { isInTerminalForeground } from '../process/terminal.ts';
+import { hasControllingTerminal, isInTerminalForeground, isKeptFromTerminal } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
@@ -207,7 +207,7 @@ async function afterRelease(
       token,
       over,
       release: keeper.release,
-      ...forwarding(context, run, harness, group),
+      ...forwarding(context, latest, harness, group),
     };
   }
   await keeper.exited;
@@ -234,7 +234,13 @@ function forwarding(
   harness: ProcessIdentity | null,
   group: Group,
 ): Pick<Started, 'forward' | 'forwardEarly'> {
+  const isKept = isKeptFromTerminal();
   const send = (signal: NodeJS.Signals) => {
+    if (signal === 'SIGHUP') {
+      if (isKept && !hasControllingTerminal()) return;
+      // As the leader of its session this process alone is told that the terminal is gone.
+      if (run.keeper !== null) signalProven(context.table, run.keeper, signal);
+    }
     if (harness === null) return;
     if (run.parent === null) signalProven(context.table, harness, signal);
     // This process is swept together with its run, and what that means for the child is for its policy to say.

@@ -1,7 +1,7 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
  *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
- *     [ledger] [review]
+ *     [ledger] [review] [stop]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
@@ -16,6 +16,7 @@ import { measureMemory } from './memory.ts';
 import { measureReview } from './review.ts';
 import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
+import { measureStop } from './stop.ts';
 import { withPackage } from './support.ts';
 import type { Built, Figure, Measure } from './support.ts';
 import { measureTakeover } from './takeover.ts';
@@ -33,6 +34,7 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   daemon: measureDaemon,
   ledger: measureLedger,
   review: measureReview,
+  stop: measureStop,
 };
 
 interface Judged extends Figure {

@@ -17,8 +17,8 @@
 # Where the harness has a terminal, the loss of that ends it: hang-up, then a request to end, then SIGKILL.
 # Over a process that was running already it only watches: it cannot know how that ended, but what it left is ended.
 #
-# Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
-# (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
+# Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise, fsync
+# and prlimit64 (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
 # command of the finaliser, whose first word is the program that runs both.
 # Message on descriptor 3, fields separated by NUL: directory, number of files to hold, those, what to announce in them,
 # number of environment entries, those, number of words of the command, those, "go".
@@ -27,8 +27,8 @@ use strict;
 # Standard error is the harness's: not a word of the keeper may get into it.
 $SIG{__WARN__} = sub { };
 
-my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, $first_look, $watcher_program, @finaliser)
-    = @ARGV;
+my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, $prlimit, $first_look,
+    $watcher_program, @finaliser) = @ARGV;
 my $PR_SET_PDEATHSIG = 1;
 my $PR_SET_CHILD_SUBREAPER = 36;
 my $MADV_DONTNEED = 4;
@@ -369,12 +369,29 @@ sub become_harness {
     if ($cgroup ne '' && !$is_born_inside && open my $procs, '>', "$cgroup/cgroup.procs") { print $procs "0\n"; close $procs; }
     my $start = (stat_fields('self'))[19] // '';
     my $oom = $oom_before // 'null';
-    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start","oomKills":$oom}\n))
+    my $mark = take_mark();
+    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start","oomKills":$oom,"mark":$mark}\n))
         or return "cannot write to the state directory: $!";
     close_inherited();
     %ENV = %environment;
     exec { $command[0] } @command;
     return "cannot execute $command[0]: $!";
+}
+
+# The limit of file locks, which Linux keeps and hands on but has long ceased to enforce, as a number of the run's own: all
+# that descends from the harness bears it, whatever becomes of its environment. It can only be lowered, so inside another
+# run it is taken from the upper half of what is left. "null" where the kernel does not show it as it was set.
+sub take_mark {
+    my ($RLIMIT_LOCKS, $LEAST) = (10, 2**32);
+    my $limits = $prlimit ? eval { pack 'Q2', 0, 0 } : undef;
+    return 'null' unless defined $limits && syscall($prlimit, 0, $RLIMIT_LOCKS, 0, $limits) == 0;
+    my (undef, $hard) = unpack 'Q2', $limits;
+    my $half = $hard >> 63 ? 1 << 62 : $hard >> 1;
+    return 'null' unless $half >= $LEAST && open my $source, '<:raw', '/dev/urandom';
+    return 'null' unless sysread($source, my $random, 8) == 8;
+    my $mark = $half + unpack('Q', $random) % $half;
+    return 'null' unless syscall($prlimit, 0, $RLIMIT_LOCKS, pack('Q2', $mark, $mark), 0) == 0;
+    return slurp('/proc/self/limits') =~ /^Max file locks +$mark +$mark /m ? qq("$mark") : 'null';
 }
 
 # Descriptors that Perl opened close themselves on exec; those that came with this process must be told to.

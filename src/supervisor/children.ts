@@ -9,7 +9,7 @@ import { LOOK_NOW } from '../process/keeper.ts';
 import { signalProven } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeSurvivors } from './describe-members.ts';
 import { CHILD_GRACE_MS } from './lineage.ts';
 import { intentNow, retireRun } from './retire.ts';
 
@@ -72,7 +72,7 @@ async function cancel(
     case 'unproven':
       return result.because;
     case 'survivors':
-      return `processes of it could not be ended: ${describeMembers(result.survivors)}`;
+      return describeSurvivors(result);
   }
 }
 

@@ -21,6 +21,7 @@ import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
 import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
+import { describeSurvivors } from './describe-members.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { Execution, HarnessLaunch } from './harness-launch.ts';
@@ -320,10 +321,8 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
       return { is: 'retired', run: result.run };
     case 'unproven':
       return { is: 'unproven', because: result.because, ...owner };
-    case 'survivors': {
-      const pids = result.survivors.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ');
-      return { is: 'unproven', because: `processes of it could not be ended: ${pids}`, ...owner };
-    }
+    case 'survivors':
+      return { is: 'unproven', because: describeSurvivors(result), ...owner };
   }
 }
 

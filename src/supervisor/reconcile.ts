@@ -10,6 +10,7 @@ import { probe } from '../process/liveness.ts';
 import { readExit } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
+import { describeSurvivors } from './describe-members.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { probeRun, recordedHarness, runDirectory } from './liveness.ts';
 import { takeReports } from './reports.ts';
@@ -99,7 +100,7 @@ async function carryOut(context: Context, run: LiveRun, decision: ReconcileDecis
       });
       if (result.is === 'ended') return ended(result.run);
       if (result.is === 'children') return { run, liveness: 'unknown', because: result.because };
-      return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
+      return { run, liveness: 'unknown', because: describeSurvivors(result) };
     }
   }
 }

@@ -17,6 +17,7 @@ import type { Member } from '../process/tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
+import type { Survivors } from './describe-members.ts';
 import { finaliseRun, noteSurvivors } from './finalise.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
@@ -26,7 +27,7 @@ import { treeOf } from './tree-of.ts';
 
 export type RetireResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
-  | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
+  | ({ readonly is: 'survivors' } & Survivors)
   | { readonly is: 'unproven'; readonly because: string };
 
 /** A keeper writes the exit within a millisecond of the end of its harness, unless it was stopped or the disk is full. */
@@ -69,7 +70,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
     endTree(tree, graceMs, await askedWith(context, run)),
     isLast ? null : settleChildren(context, run, graceMs),
   ]);
-  if (first.end === 'survived') return reportSurvivors(context, run, first.survivors);
+  if (first.end === 'survived') return { is: 'survivors', ...(await noteSurvivors(context, run, first)) };
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
@@ -78,7 +79,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   const late = await endTree(tree, 0);
   if (late.end === 'survived') {
     signalProven(context.table, run.keeper, 'SIGCONT');
-    return reportSurvivors(context, run, late.survivors);
+    return { is: 'survivors', ...(await noteSurvivors(context, run, late)) };
   }
   await removeHeld(context, run);
   signalProven(context.table, run.keeper, 'SIGKILL');
@@ -104,15 +105,6 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
 async function askedWith(context: Context, run: RunningRun): Promise<(member: Member) => NodeJS.Signals> {
   const signal = (await adapterOf(context, run)).stopSignal(run.argv);
   return ({ pid }) => (pid === run.harness?.pid ? signal : 'SIGTERM');
-}
-
-async function reportSurvivors(
-  context: Context,
-  run: RunningRun,
-  survivors: readonly Member[],
-): Promise<RetireResult> {
-  await noteSurvivors(context, run, survivors);
-  return { is: 'survivors', survivors };
 }
 
 /** With the intent on record its launcher can no longer start it, and ends it as soon as it tries. */

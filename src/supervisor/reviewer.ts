@@ -9,7 +9,7 @@ import type { Session } from '../lifecycle/session.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeSurvivors } from './describe-members.ts';
 import { launch } from './launch.ts';
 import type { Claimed } from './launch.ts';
 import { ownProgram } from './own-program.ts';
@@ -38,10 +38,7 @@ export async function endReviewer(
 ): Promise<void> {
   const result = await retireRun(context, run, intentNow({ ...why, actor: context.actor }), graceMs);
   if (result.is === 'ended') return;
-  const because =
-    result.is === 'unproven'
-      ? result.because
-      : `processes of it are alive after SIGKILL: ${describeMembers(result.survivors)}`;
+  const because = result.is === 'unproven' ? result.because : describeSurvivors(result);
   throw new ReeveError(
     result.is === 'survivors' ? 'survivors' : 'unproven',
     `The reviewer, run ${run.id}, could not be ended: ${because}.`,

@@ -44,7 +44,7 @@ const path = (name: string) => join(directory, name);
 const command = (group: string) => [
   ...`${KEEPER} ${directory} r-1 title ${group}`.split(' '),
   '',
-  ...'0 0 0 0 nothing sh -c'.split(' '),
+  ...'0 0 0 0 0 nothing sh -c'.split(' '),
   `touch ${path('finalised')}`,
 ];
 const order = (...words: string[]) =>

@@ -14,10 +14,14 @@ export function isInTerminalForeground(): boolean {
 /**
  * Whether this process is in the session of a terminal and yet has none, neither to read nor to write, as under nohup:
  * then the end of that terminal is not meant for it. That nohup had the signal ignored Node undoes at its start.
+ * As it was when it was asked for first: at the end of the terminal nothing tells any more.
  */
 export function isKeptFromTerminal(): boolean {
-  return hasControllingTerminal() && ![0, 1, 2].some((descriptor) => isatty(descriptor));
+  wasKept ??= hasControllingTerminal() && ![0, 1, 2].some((descriptor) => isatty(descriptor));
+  return wasKept;
 }
+
+let wasKept: boolean | null = null;
 
 /** False as soon as the terminal was closed. */
 export function hasControllingTerminal(): boolean {

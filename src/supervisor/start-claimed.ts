@@ -122,7 +122,8 @@ type Group = KeeperOrder['group'];
 function groupOf(mode: Run['mode']): Group {
   if (mode === 'tmux') return 'pane';
   if (mode === 'adopted') return 'adopted';
-  return mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own';
+  // The kernel tells the foreground group of the end of its terminal: who has no part in that must not be in it.
+  return mode === 'foreground' && !isKeptFromTerminal() && isInTerminalForeground() ? 'shared' : 'own';
 }
 
 async function startKeeper(context: Context, run: Run, order: KeeperOrder): Promise<Keeper> {
@@ -234,10 +235,9 @@ function forwarding(
   harness: ProcessIdentity | null,
   group: Group,
 ): Pick<Started, 'forward' | 'forwardEarly'> {
-  const isKept = isKeptFromTerminal();
   const send = (signal: NodeJS.Signals) => {
     if (signal === 'SIGHUP') {
-      if (isKept && !hasControllingTerminal()) return;
+      if (isKeptFromTerminal() && !hasControllingTerminal()) return;
       // As the leader of its session this process alone is told that the terminal is gone.
       if (run.keeper !== null) signalProven(context.table, run.keeper, signal);
     }

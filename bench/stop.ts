@@ -6,8 +6,8 @@ import type { Built, Figure, Place } from './support.ts';
 
 const [FEW, MANY] = [50, 5_000];
 /** The crowd is made anew for each round, so that whatever else the machine does hits both alike. */
-const ROUNDS = 4;
-const STOPS_A_ROUND = 5;
+const ROUNDS = 3;
+const STOPS_A_ROUND = 4;
 
 export function measureStop(built: Built): Promise<readonly Figure[]> {
   return inPlace(built, async (place) => {

@@ -178,7 +178,10 @@ function childrenOf(root: string, pid: number): number[] | null {
 
 function childrenOfThread(root: string, pid: number, thread: string): number[] {
   try {
-    return readFileSync(`${root}/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+    return readFileSync(`${root}/${pid}/task/${thread}/children`, 'latin1')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number);
   } catch (error) {
     // A thread that has ended has handed its children on to another one of the process.
     if (codeOf(error) === 'ESRCH' || thread !== String(pid)) return [];

@@ -61,7 +61,8 @@ export function runTree(
       const members = look.findAll();
       if (members.some(({ pid }) => pid === process.pid)) return 'this very process is part of it';
       if (members.length > 0) return null;
-      if (isCounted()) return 'the kernel counts a process in its cgroup that the process table does not show';
+      if (isCounted())
+        return 'the kernel counts a process in its cgroup that the process table does not show';
       const isChildless = look.isChildless();
       if (isChildless === 'unknown') return doubtAbout(table, run);
       return isChildless

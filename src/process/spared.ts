@@ -58,7 +58,8 @@ export function sparedProcesses(
     const keeper = facts.find((fact) => fact.pid === pid && fact.startTime === startTime);
     for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf(keeper, facts)])
       found.add(fact.pid);
-    for (const member of runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`, among)) found.add(member);
+    for (const member of runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`, among))
+      found.add(member);
     for (const member of cgroup === null ? [] : cgroupPids(cgroup)) found.add(member);
   }
   return found;

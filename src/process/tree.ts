@@ -108,7 +108,7 @@ export function findNear(
  * Parents before their children. The lists are not read in one instant: what has a parent that is neither in them nor
  * the root is a stranger who got the pid of one that ended meanwhile.
  */
-export function kernelDescendants(table: ProcessTable, root: number): readonly ProcessFact[] | null {
+function kernelDescendants(table: ProcessTable, root: number): readonly ProcessFact[] | null {
   const found = new Map<number, ProcessFact>();
   const parents = [root];
   for (const parent of parents) {

@@ -90,7 +90,12 @@ describe('a path that is not the cgroup of the run', () => {
       'unknown',
     ]);
     const containment = { by: 'cgroup', path } as const;
-    const tree = runTree(createLinuxProcessTable(), { id: 'run-1', keeper: null, harness: null, containment });
+    const tree = runTree(createLinuxProcessTable(), {
+      id: 'run-1',
+      keeper: null,
+      harness: null,
+      containment,
+    });
     expect([tree.find(), tree.emptiness(), tree.unaccounted()]).toEqual([
       [],
       'withheld',
@@ -226,7 +231,9 @@ if (isPossible) {
       await inside.line();
       putInto(sub, inside.pid);
       writeFileSync(join(sub, 'cgroup.freeze'), '1');
-      await eventually('it is frozen', () => /^frozen 1$/m.test(readFileSync(join(sub, 'cgroup.events'), 'utf8')));
+      await eventually('it is frozen', () =>
+        /^frozen 1$/m.test(readFileSync(join(sub, 'cgroup.events'), 'utf8')),
+      );
       const containment = { by: 'cgroup', path } as const;
       const tree = runTree(createLinuxProcessTable(), { id: RUN, keeper: null, harness: null, containment });
       const report = await endTree(tree, 60_000);

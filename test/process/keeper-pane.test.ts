@@ -173,7 +173,8 @@ describe('a keeper over what was running already', () => {
   it('goes on watching a program whose main thread has ended, and ends what its other threads started', async () => {
     // The system call that ends one thread; perl has no other name for it.
     const exitThread = process.arch === 'x64' ? 60 : 93;
-    const work = '$| = 1; while (<STDIN>) { my $c = fork // die; exec "sleep", 600 unless $c; print "$c\\n" }';
+    const work =
+      '$| = 1; while (<STDIN>) { my $c = fork // die; exec "sleep", 600 unless $c; print "$c\\n" }';
     const program = `use threads; threads->create(sub { ${work} }); syscall(${exitThread}, 0)`;
     const harness = start('perl', ['-e', program]);
     const isHalfGone = () =>

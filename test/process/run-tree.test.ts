@@ -93,7 +93,11 @@ it('a tree with a living keeper is looked at without the rest of the process tab
   };
   const keeper = spawn('sleep', ['60']);
   try {
-    const facts = { harness: null, containment: { by: 'subreaper' }, mark: { is: 'set', mark: '77' } } as const;
+    const facts = {
+      harness: null,
+      containment: { by: 'subreaper' },
+      mark: { is: 'set', mark: '77' },
+    } as const;
     const tree = runTree(table, { ...facts, id: 'near', keeper: identify(real, keeper.pid ?? 0) });
     expect([tree.find(), asked]).toEqual([[], []]);
     expect([tree.emptiness(), tree.emptiness()]).toEqual(['proven', 'proven']);

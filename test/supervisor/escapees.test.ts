@@ -9,11 +9,14 @@ import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { CLI, createSandbox, finished, withJson } from '../support/sandbox.ts';
 import type { Finished, Sandbox } from '../support/sandbox.ts';
 
+/** Many commands one after another, on a machine that may be busy: only turns a hang into a failure. */
+const LIMIT_MS = 240_000;
+
 let sandbox: Sandbox;
 beforeEach(() => {
   sandbox = createSandbox();
 });
-afterEach(() => sandbox.cleanUp());
+afterEach(() => sandbox.cleanUp(), LIMIT_MS);
 
 /** A user of this test's own, of whom nothing else runs here; whoever is not root already is one. */
 const USER = 60_000 + (process.pid % 5_000);
@@ -45,7 +48,7 @@ function forgetMark({ run }: SessionDetail): void {
   writeFileSync(path, JSON.stringify(rest));
 }
 
-describe('a process that shows nobody its environment', () => {
+describe('a process that shows nobody its environment', { timeout: LIMIT_MS }, () => {
   beforeEach(() => {
     if (process.getuid?.() === 0) chownSync(sandbox.root, USER, USER);
   });
@@ -99,33 +102,38 @@ describe('a process that shows nobody its environment', () => {
   });
 });
 
-describe('a process of root that has left the cgroup of its run, without its environment', () => {
-  const start = async (kind: string) => {
-    const { run } = await launchIn(sandbox, 'a', 'perl', MISBEHAVE, kind, 'tag', 'escapee');
-    // Not skipped: whoever reads a green run must be able to rely on it.
-    if (run.containment !== 'cgroup') throw new Error('No cgroup can be made here, so this cannot be tested.');
-    return sandbox.pidFrom('escapee');
-  };
+describe(
+  'a process of root that has left the cgroup of its run, without its environment',
+  { timeout: LIMIT_MS },
+  () => {
+    const start = async (kind: string) => {
+      const { run } = await launchIn(sandbox, 'a', 'perl', MISBEHAVE, kind, 'tag', 'escapee');
+      // Not skipped: whoever reads a green run must be able to rely on it.
+      if (run.containment !== 'cgroup')
+        throw new Error('No cgroup can be made here, so this cannot be tested.');
+      return sandbox.pidFrom('escapee');
+    };
 
-  it('is found by the mark that the kernel keeps', async () => {
-    const escapee = await start('moved');
-    await loseKeeper(await sandbox.show('a'));
-    expect([(await sandbox.show('a')).run.state, isAlive(escapee)]).toEqual(['ended', false]);
-  });
+    it('is found by the mark that the kernel keeps', async () => {
+      const escapee = await start('moved');
+      await loseKeeper(await sandbox.show('a'));
+      expect([(await sandbox.show('a')).run.state, isAlive(escapee)]).toEqual(['ended', false]);
+    });
 
-  it('is not said to be proven gone when it gave that away too', async () => {
-    const escapee = await start('unmarked');
-    await loseKeeper(await sandbox.show('a'));
-    expect((await sandbox.show('a')).run.state).toBe('ended');
-    expect(isAlive(escapee)).toBe(true);
-    expect((await sandbox.reeve(['why', 'a'])).stdout).not.toMatch(/proven/);
-    signalSeen(escapee, 'SIGKILL');
-  });
+    it('is not said to be proven gone when it gave that away too', async () => {
+      const escapee = await start('unmarked');
+      await loseKeeper(await sandbox.show('a'));
+      expect((await sandbox.show('a')).run.state).toBe('ended');
+      expect(isAlive(escapee)).toBe(true);
+      expect((await sandbox.reeve(['why', 'a'])).stdout).not.toMatch(/proven/);
+      signalSeen(escapee, 'SIGKILL');
+    });
 
-  it('is ended with its run as long as the keeper lives, and that is proven', async () => {
-    const escapee = await start('unmarked');
-    await sandbox.json(['stop', 'a']);
-    expect(isAlive(escapee)).toBe(false);
-    expect((await sandbox.reeve(['why', 'a'])).stdout).toMatch(/proven gone/);
-  });
-});
+    it('is ended with its run as long as the keeper lives, and that is proven', async () => {
+      const escapee = await start('unmarked');
+      await sandbox.json(['stop', 'a']);
+      expect(isAlive(escapee)).toBe(false);
+      expect((await sandbox.reeve(['why', 'a'])).stdout).toMatch(/proven gone/);
+    });
+  },
+);

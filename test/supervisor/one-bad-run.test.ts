@@ -11,11 +11,14 @@ import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
+/** Many commands one after another, on a machine that may be busy: only turns a hang into a failure. */
+const LIMIT_MS = 240_000;
+
 let sandbox: Sandbox;
 beforeEach(() => {
   sandbox = createSandbox();
 });
-afterEach(() => sandbox.cleanUp());
+afterEach(() => sandbox.cleanUp(), LIMIT_MS);
 
 async function lose({ keeper }: Launched): Promise<void> {
   signalSeen(keeper, 'SIGKILL');
@@ -69,7 +72,7 @@ const THREADED = String.raw`
   sleep 600;
 `;
 
-describe('a harness that has made a part of its cgroup threaded', () => {
+describe('a harness that has made a part of its cgroup threaded', { timeout: LIMIT_MS }, () => {
   it('is looked at and stopped as any other', async () => {
     await launchIn(sandbox, 'good', 'sleep', '60');
     await launchIn(sandbox, 'bad', 'perl', '-e', THREADED);
@@ -89,20 +92,24 @@ describe('a harness that has made a part of its cgroup threaded', () => {
   });
 });
 
-it('a run whose cgroup cannot be read is unknown when its keeper is killed, and says why', async () => {
-  await launchIn(sandbox, 'good', 'sleep', '60');
-  const bad = await launchIn(sandbox, 'bad', 'sleep', '60');
-  // What should be files are directories: no user whatsoever can read them.
-  const path = sandbox.path(`reeve-${bad.run.id}`);
-  for (const name of ['cgroup.procs', 'cgroup.events']) mkdirSync(`${path}/${name}`, { recursive: true });
-  const own = changeContainment(bad, path);
-  await lose(bad);
-  await eventually('the real one can be removed', () => {
-    if (own !== undefined) removeCgroup(own);
-    return own === undefined || !existsSync(own);
-  });
-  expect(await looks()).toEqual(thrice({ good: 'alive', bad: 'unknown' }));
-  expect((await sandbox.reeve(['why', 'bad'])).stdout).toContain('EISDIR');
-  expect((await sandbox.reeve(['run', '-s', 'bad', '--on-live', 'retire', '--', 'true'])).code).toBe(7);
-  await sandbox.json(['stop', '--assume-gone', 'bad']);
-});
+it(
+  'a run whose cgroup cannot be read is unknown when its keeper is killed, and says why',
+  { timeout: LIMIT_MS },
+  async () => {
+    await launchIn(sandbox, 'good', 'sleep', '60');
+    const bad = await launchIn(sandbox, 'bad', 'sleep', '60');
+    // What should be files are directories: no user whatsoever can read them.
+    const path = sandbox.path(`reeve-${bad.run.id}`);
+    for (const name of ['cgroup.procs', 'cgroup.events']) mkdirSync(`${path}/${name}`, { recursive: true });
+    const own = changeContainment(bad, path);
+    await lose(bad);
+    await eventually('the real one can be removed', () => {
+      if (own !== undefined) removeCgroup(own);
+      return own === undefined || !existsSync(own);
+    });
+    expect(await looks()).toEqual(thrice({ good: 'alive', bad: 'unknown' }));
+    expect((await sandbox.reeve(['why', 'bad'])).stdout).toContain('EISDIR');
+    expect((await sandbox.reeve(['run', '-s', 'bad', '--on-live', 'retire', '--', 'true'])).code).toBe(7);
+    await sandbox.json(['stop', '--assume-gone', 'bad']);
+  },
+);

@@ -1,7 +1,7 @@
 /**
  * Measures the figures that Reeve is held to, all or those named, one after another.
  *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
- *     [ledger] [review] [postgres-ls] [postgres-claims] [postgres-daemon]
+ *     [ledger] [review] [stop] [postgres-ls] [postgres-claims] [postgres-daemon]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
  * fast machine and on a slow one. Exits 1 when one is over its bar.
  */
@@ -19,6 +19,7 @@ import { measurePostgresLs } from './postgres-ls.ts';
 import { measureReview } from './review.ts';
 import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
+import { measureStop } from './stop.ts';
 import { withPackage } from './support.ts';
 import type { Built, Figure, Measure } from './support.ts';
 import { measureTakeover } from './takeover.ts';
@@ -36,6 +37,7 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   daemon: measureDaemon,
   ledger: measureLedger,
   review: measureReview,
+  stop: measureStop,
   'postgres-ls': measurePostgresLs,
   'postgres-claims': measurePostgresClaims,
   'postgres-daemon': measurePostgresDaemon,

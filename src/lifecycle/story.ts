@@ -47,7 +47,7 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'run.ended':
       return ended(runId, data as unknown as Ending);
     case 'run.survivors':
-      return `Some of its processes could not be ended and are alive: ${survivors(data['survivors'])}. It stays the owner.`;
+      return `${survivors(data['survivors'], data['because'])}. It stays the owner.`;
     case 'run.doubted':
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
@@ -201,10 +201,11 @@ function containmentOf(data: StoryEvent['data']): string {
   return by === 'subreaper' ? 'being the subreaper of all it starts' : 'its process group, session and marks';
 }
 
-function survivors(members: unknown): string {
-  return (members as { name: string; pid: number }[])
-    .map(({ name, pid }) => `${name} (pid ${pid})`)
-    .join(', ');
+function survivors(members: unknown, because: unknown): string {
+  const names = (members as { name: string; pid: number }[]).map(({ name, pid }) => `${name} (pid ${pid})`);
+  return names.length === 0 && typeof because === 'string'
+    ? `It cannot be said to be gone: ${because}`
+    : `Some of its processes could not be ended and are alive: ${names.join(', ')}`;
 }
 
 /** A prompt may be a page long; the sentence only has to tell which command it was. */

@@ -1,6 +1,7 @@
 /**
- * A control group of the run's own, where one may be made: no process leaves it, and the kernel ends all of it at
- * once. It is made below the cgroup of the caller, so it needs no rights beyond what a session manager delegates;
+ * A control group of the run's own, where one may be made: no process leaves it by forking, and the kernel ends all of it
+ * at once. Root, and whoever was given a part of the hierarchy, can move a process out: so an empty one proves nothing by
+ * itself, and one that is missing even less. It is made below the cgroup of the caller, so it needs no rights beyond what a session manager delegates;
  * inside another run it is made beside that run's, which could not be ended without it otherwise.
  */
 import {
@@ -48,24 +49,70 @@ function placeForRuns(): string | null {
   return ownCgroup()?.replace(/\/reeve-r-[^/]*(\/.*)?$/, '') ?? null;
 }
 
-/** Those in its sub-cgroups too. A cgroup that is not there holds nothing. */
-export function cgroupPids(path: string): readonly number[] {
+export interface CgroupReading {
+  /** Those in its sub-cgroups too. A cgroup that is not there holds nothing. */
+  readonly pids: readonly number[];
+  /** What could not be read of it; null when all could be. */
+  readonly unreadable: string | null;
+}
+
+/** Never throws: what is wrong with one run's cgroup must not keep anybody from looking at the others. */
+export function readCgroup(path: string): CgroupReading {
   try {
-    const own = readFileSync(join(path, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number);
-    return [...own, ...subCgroups(path).flatMap(cgroupPids)];
+    const below = subCgroups(path).map(readCgroup);
+    return {
+      pids: [...new Set([...processesIn(path), ...below.flatMap(({ pids }) => pids)])],
+      unreadable: below.find(({ unreadable }) => unreadable !== null)?.unreadable ?? null,
+    };
   } catch (error) {
-    if (isGone(error)) return [];
-    throw error;
+    return { pids: [], unreadable: isGone(error) ? null : `reading ${path} gave ${codeOf(error)}` };
   }
 }
 
-/** As the kernel counts it, at one instant: no look at pids, however quick, can miss a process that keeps forking. */
-export function isCgroupEmpty(path: string): boolean {
+export function cgroupPids(path: string): readonly number[] {
+  return readCgroup(path).pids;
+}
+
+/** A threaded cgroup lists threads only: two threads of one process may be in different ones. */
+function processesIn(path: string): readonly number[] {
   try {
-    return /^populated 0$/m.test(readFileSync(join(path, 'cgroup.events'), 'latin1'));
+    return numbersIn(join(path, 'cgroup.procs'));
   } catch (error) {
-    if (isGone(error)) return true;
-    throw error;
+    if (codeOf(error) !== 'ENOTSUP') throw error;
+    return numbersIn(join(path, 'cgroup.threads')).flatMap(processOfThread);
+  }
+}
+
+function processOfThread(thread: number): number[] {
+  try {
+    const process = /^Tgid:\s+(\d+)$/m.exec(readFileSync(`/proc/${thread}/status`, 'latin1'))?.[1];
+    return process === undefined ? [] : [Number(process)];
+  } catch {
+    return []; // Gone meanwhile.
+  }
+}
+
+function numbersIn(path: string): readonly number[] {
+  return readFileSync(path, 'latin1').split('\n').filter(Boolean).map(Number);
+}
+
+/** As the kernel counts it, at one instant: no look at pids, however quick, can miss a process that keeps forking. */
+export function isPopulated(path: string): boolean | 'unknown' {
+  try {
+    return /^populated 1$/m.test(readFileSync(join(path, 'cgroup.events'), 'latin1'));
+  } catch (error) {
+    return isGone(error) ? false : 'unknown';
+  }
+}
+
+/** What is frozen hears no signal but SIGKILL. A harness may have frozen a part of itself, to any depth. */
+export function thawCgroup(path: string): void {
+  try {
+    const freeze = join(path, 'cgroup.freeze');
+    if (readFileSync(freeze, 'latin1').trim() === '1') writeFileSync(freeze, '0');
+    for (const below of subCgroups(path)) thawCgroup(below);
+  } catch {
+    // Gone, or another user's: then it is killed after the grace, or named.
   }
 }
 
@@ -112,5 +159,9 @@ function ownCgroup(): string | null {
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENODEV');
+  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENODEV';
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
 }

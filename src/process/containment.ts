@@ -7,14 +7,15 @@ export interface SystemCalls {
   readonly prctl: number;
   readonly madvise: number;
   readonly fsync: number;
+  readonly prlimit: number;
 }
 
 const LINUX_CALLS: Readonly<Record<string, SystemCalls>> = {
-  x64: { prctl: 157, madvise: 28, fsync: 74 },
-  arm64: { prctl: 167, madvise: 233, fsync: 82 },
-  riscv64: { prctl: 167, madvise: 233, fsync: 82 },
+  x64: { prctl: 157, madvise: 28, fsync: 74, prlimit: 302 },
+  arm64: { prctl: 167, madvise: 233, fsync: 82, prlimit: 261 },
+  riscv64: { prctl: 167, madvise: 233, fsync: 82, prlimit: 261 },
 };
-const NO_CALLS: SystemCalls = { prctl: 0, madvise: 0, fsync: 0 };
+const NO_CALLS: SystemCalls = { prctl: 0, madvise: 0, fsync: 0, prlimit: 0 };
 
 export function systemCalls(containment: Containment): SystemCalls {
   const known = (process.platform === 'linux' ? LINUX_CALLS[process.arch] : undefined) ?? NO_CALLS;

@@ -28,7 +28,12 @@ export function createDarwinProcessTable(ask: Ask = askSystem, installation = ''
     host: hostIdentity(ask, installation),
     read: (pid) => readProcess(ask, pid),
     all: () => readAll(ask),
-    startedWith: (assignment) => findMarked(ask, assignment),
+    childrenOf: () => null,
+    startedWith: (assignment, among) =>
+      findMarked(ask, assignment).filter((pid) => among === undefined || among.includes(pid)),
+    bearing: () => [],
+    // macOS withholds the environments of its own programs from everybody: that says nothing of whose they are.
+    withheld: () => [],
     details: (pid) => detailsOf(ask, pid),
     memoryOf: (pids) => memoryOf(ask, pids),
     startedAtMs: ({ startTime }) => startedAtMs(startTime),

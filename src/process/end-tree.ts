@@ -4,17 +4,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './tree.ts';
-import type { RunTree } from './run-tree.ts';
+import type { Emptiness, RunTree } from './run-tree.ts';
 
 export interface EndReport {
   /** Everything that was found and told to end, at whichever rung. */
   readonly found: readonly Member[];
   /** Those that had to be killed. */
   readonly killed: readonly Member[];
-  /** `unseen`: nobody was found any more, but no kernel's count confirms it. */
+  /** `unseen`: nobody was found any more, but the kernel's word does not cover every way out. */
   readonly end: 'proven' | 'unseen' | 'survived';
   /** Seen alive after everything was tried. */
   readonly survivors: readonly Member[];
+  /** Why it counts as alive although nobody was seen, as a sentence without a full stop. */
+  readonly because?: string;
 }
 
 const FIRST_POLL_MS = 5;
@@ -23,6 +25,8 @@ const LAST_POLL_MS = 80;
 const FREEZE_LIMIT_MS = 2_000;
 /** SIGKILL takes effect at once, except for a process that the kernel holds in uninterruptible sleep. */
 const PROOF_LIMIT_MS = 5_000;
+/** Somebody whom only the kernel still counts is about to be gone: on a busy machine it takes as long as it takes. */
+const COUNT_LIMIT_MS = 10_000;
 
 export async function endTree(
   tree: RunTree,
@@ -36,15 +40,46 @@ export async function endTree(
     return members;
   };
   if (graceMs > 0) {
-    ask(tree, look(), askWith);
-    const end = await becomesEmpty(tree, look, graceMs);
-    if (end !== 'not_empty') return { found: [...found.values()], killed: [], end, survivors: [] };
+    const emptiness = await asked(tree, look, askWith, graceMs);
+    if (emptiness !== 'not_empty')
+      return { found: [...found.values()], killed: [], ...concluded(tree, emptiness) };
   }
   const killed = look();
   tree.killAtOnce();
   await freeze(tree, look);
-  const { end, survivors } = await kill(tree, look);
-  return { found: [...found.values()], killed, end, survivors };
+  const end = await kill(tree, look);
+  return { found: [...found.values()], killed, ...end };
+}
+
+type End = Pick<EndReport, 'end' | 'survivors' | 'because'>;
+
+function concluded(tree: RunTree, emptiness: 'proven' | 'unseen' | 'withheld'): End {
+  if (emptiness !== 'withheld') return { end: emptiness, survivors: [] };
+  return { end: 'survived', survivors: [], because: tree.unaccounted() ?? NOBODY_IN_SIGHT };
+}
+
+/** Of what was there a moment ago, and is neither seen nor counted now. */
+const NOBODY_IN_SIGHT = 'it starts processes faster than they can be looked at';
+
+/** Whoever comes to light when nobody was in sight any more is asked too: those outside of the tree are looked for last. */
+async function asked(
+  tree: RunTree,
+  look: () => readonly Member[],
+  askWith: (member: Member) => NodeJS.Signals,
+  graceMs: number,
+): Promise<Emptiness> {
+  const deadline = performance.now() + graceMs;
+  let isAnyoneInSight = false;
+  tree.thaw();
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_POLL_MS)) {
+    const members = look();
+    if (!isAnyoneInSight) ask(tree, members, askWith);
+    isAnyoneInSight = members.length > 0;
+    const emptiness = isAnyoneInSight ? 'not_empty' : tree.emptiness();
+    const leftMs = deadline - performance.now();
+    if (emptiness !== 'not_empty' || leftMs <= 0) return emptiness;
+    await sleep(Math.min(pauseMs, leftMs));
+  }
 }
 
 /** A stopped process gets no signal but SIGKILL until it is continued. */
@@ -52,20 +87,6 @@ function ask(tree: RunTree, members: readonly Member[], askWith: (member: Member
   for (const member of members) {
     tree.signal(member, askWith(member));
     tree.signal(member, 'SIGCONT');
-  }
-}
-
-async function becomesEmpty(
-  tree: RunTree,
-  look: () => readonly Member[],
-  limitMs: number,
-): Promise<ReturnType<RunTree['emptiness']>> {
-  const deadline = performance.now() + limitMs;
-  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_POLL_MS)) {
-    const emptiness = look().length > 0 ? 'not_empty' : tree.emptiness();
-    const leftMs = deadline - performance.now();
-    if (emptiness !== 'not_empty' || leftMs <= 0) return emptiness;
-    await sleep(Math.min(pauseMs, leftMs));
   }
 }
 
@@ -84,16 +105,16 @@ async function freeze(tree: RunTree, look: () => readonly Member[]): Promise<voi
   }
 }
 
-async function kill(
-  tree: RunTree,
-  look: () => readonly Member[],
-): Promise<Pick<EndReport, 'end' | 'survivors'>> {
-  const deadline = performance.now() + PROOF_LIMIT_MS;
+async function kill(tree: RunTree, look: () => readonly Member[]): Promise<End> {
+  const begun = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + FIRST_POLL_MS, LAST_POLL_MS)) {
     const living = look();
     const emptiness = living.length > 0 ? 'not_empty' : tree.emptiness();
-    if (emptiness !== 'not_empty') return { end: emptiness, survivors: [] };
-    if (performance.now() >= deadline) return { end: 'survived', survivors: living };
+    if (emptiness !== 'not_empty') return concluded(tree, emptiness);
+    const elapsedMs = performance.now() - begun;
+    if (living.length > 0 && elapsedMs >= PROOF_LIMIT_MS) return { end: 'survived', survivors: living };
+    if (elapsedMs >= COUNT_LIMIT_MS)
+      return { end: 'survived', survivors: look(), because: tree.unaccounted() ?? NOBODY_IN_SIGHT };
     for (const member of living) tree.signal(member, 'SIGKILL');
     tree.killAtOnce();
     await sleep(pauseMs);

@@ -14,11 +14,12 @@
 #   finalising becomes the finaliser, in the same process, which ends the rest and writes the outcome.
 #
 # In a pane of tmux, which started it, it has no descriptors from its launcher: the order comes through the pipe `order`
-# in the run's directory, the report is left there as a file, and the loss of its terminal ends the harness.
+# in the run's directory, and the report is left there as a file.
+# Where the harness has a terminal, the loss of that ends it: hang-up, then a request to end, then SIGKILL.
 # Over a process that was running already it only watches: it cannot know how that ended, but what it left is ended.
 #
-# Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
-# (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
+# Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise, fsync
+# and prlimit64 (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
 # command of the finaliser, whose first word is the program that runs both.
 # Message on descriptor 3, fields separated by NUL: directory, number of files to hold, those, what to announce in them,
 # number of environment entries, those, number of words of the command, those, "go".
@@ -27,8 +28,8 @@ use strict;
 # Standard error is the harness's: not a word of the keeper may get into it.
 $SIG{__WARN__} = sub { };
 
-my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, $first_look, $watcher_program, @finaliser)
-    = @ARGV;
+my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, $prlimit, $first_look,
+    $watcher_program, @finaliser) = @ARGV;
 my $PR_SET_PDEATHSIG = 1;
 my $PR_SET_CHILD_SUBREAPER = 36;
 my $MADV_DONTNEED = 4;
@@ -37,6 +38,7 @@ my $WNOHANG = 1;
 my $MAX_NAMED = 20;
 my $SWEEP_GRACE_SECONDS = 3; # Of a clock without fractions: between two and three.
 my $SWEEP_LIMIT_SECONDS = 8; # Beyond this something cannot be killed, and the finaliser names it.
+my $HANGUP_LOOKS = 20; # A second together; longer, and somebody has only sent the signal.
 my $HANGUP_GRACE_SECONDS = 2; # For a harness that does not care about a hang-up, until it is asked to end.
 my $ASKED_GRACE_SECONDS = 5; # As much as it needs to save what it has.
 my $SEEN_GRACE_SECONDS = 1; # Whoever retires the run waits two for the record, which comes after this.
@@ -53,9 +55,13 @@ my @WEATHERED = qw(HUP INT QUIT TERM PIPE TSTP TTIN TTOU USR1 USR2);
 $SIG{$_} = 'IGNORE' for @WEATHERED;
 $0 = "reeve-keeper $title";
 chdir $run_dir;
-syscall($prctl, $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) if $prctl;
+# Without this nothing could be proven of what is left, so nothing is started.
+my $unfit = $prctl && syscall($prctl, $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ? "it cannot become a subreaper: $!" : undef;
 
 my $is_pane = $group eq 'pane';
+# Whoever started the run under nohup, or in the background of a script, has taken every terminal away from it.
+my ($terminal) = $is_pane ? \*STDIN : grep { -t $_ } \*STDIN, \*STDOUT, \*STDERR;
+my $has_controlling = controlling_terminal();
 my $report;
 unless ($is_pane) {
     open($report, '>&=', 4) or exit 1;
@@ -82,7 +88,7 @@ my %held; # Path to handle.
 
 checkpoint('keeper.released');
 my $oom_before = oom_kills();
-my ($harness, $problem) = (undef, hold($announcement, time + $HOLD_LIMIT_SECONDS, @to_hold));
+my ($harness, $problem) = (undef, $unfit // hold($announcement, time + $HOLD_LIMIT_SECONDS, @to_hold));
 checkpoint('keeper.holding');
 ($harness, $problem) =
     $group eq 'adopted' ? adopt(@command) : is_hung_up() ? (undef, 'its terminal was closed before it started') : start_harness()
@@ -105,10 +111,12 @@ $SIG{USR2} = sub {
     seek $own, 0, 0;
     hold(do { local $/; <$own> }, time, split /\n/, slurp("$run_dir/hold"));
 };
-if ($is_pane) {
-    # Its terminal is gone for good. The kernel tells only the leader of the terminal's session, which is this process.
+if (defined $terminal) {
+    # The kernel tells the leader of the terminal's session, which this process is in a pane; elsewhere that is a shell,
+    # which tells its jobs, or the launcher, which tells this process. When the leader dies, the foreground is told.
     $SIG{HUP} = sub {
-        return if $hung_up++;
+        return if $hung_up || !becomes_hung_up();
+        $hung_up = 1;
         kill 'HUP', $harness;
         kill 'CONT', $harness;
         $SIG{ALRM} = \&end_hung_up;
@@ -136,6 +144,7 @@ while (1) {
     last if $ended == -1 && $! != $EINTR;
 }
 $SIG{HUP} = 'IGNORE';
+$hung_up ||= is_hung_up(); # The harness may have heard of it first.
 stop_looking();
 checkpoint('keeper.exited');
 my $record = '';
@@ -164,8 +173,21 @@ sub announce {
     close $report;
 }
 
-# Of a terminal that was closed the kernel says that it is none any more.
-sub is_hung_up { return $is_pane && !-t STDIN; }
+# Of a terminal that was closed the kernel says that it is none any more; of one whose session's leader died, that this
+# process has none. In a pane there is one, or it is gone already.
+sub is_hung_up { return defined $terminal && (!-t $terminal || $has_controlling && !controlling_terminal()); }
+
+# When the leader of its session dies, the kernel tells first and takes the terminal away then.
+sub becomes_hung_up {
+    for (1 .. $HANGUP_LOOKS) {
+        return 1 if is_hung_up();
+        select undef, undef, undef, 0.05;
+    }
+    return 0;
+}
+
+# Its number, or 0 for none; on a system that does not tell, nothing.
+sub controlling_terminal { return (stat_fields('self'))[4]; }
 
 # Opened without waiting, so that a launcher that is gone already is end of file and not a wait for ever: as long as it
 # lives, it holds the other end.
@@ -322,12 +344,15 @@ sub end_seen {
     kill 'KILL', $_ for $is_left->();
 }
 
-# Empty for what is gone, and for what has exited and only waits to be collected.
+# Empty for what is gone, and for what has exited and only waits to be collected. A program whose main thread has ended
+# looks like that too, and works on: it has more threads than the one.
 sub start_of {
-    my $stat = slurp("/proc/$_[0]/stat");
-    my @fields = $stat =~ /.*\)\s+(.*)$/s ? split / /, $1 : return '';
-    return $fields[0] eq 'Z' || $fields[0] eq 'X' ? '' : $fields[19];
+    my @fields = stat_fields($_[0]) or return '';
+    return $fields[0] =~ /[ZX]/ && $fields[17] <= 1 ? '' : $fields[19];
 }
+
+# From the state on, which is behind the name: that may contain anything.
+sub stat_fields { return slurp("/proc/$_[0]/stat") =~ /.*\)\s+(.*)$/s ? split / /, $1 : (); }
 
 sub start_harness {
     pipe(my $failure_in, my $failure_out) or return (undef, "no pipe for it: $!");
@@ -375,15 +400,31 @@ sub become_harness {
     setpgrp(0, 0) if $group eq 'own';
     chdir $directory or return "cannot enter the directory $directory: $!";
     if ($cgroup ne '' && !$is_born_inside && open my $procs, '>', "$cgroup/cgroup.procs") { print $procs "0\n"; close $procs; }
-    my $stat = slurp('/proc/self/stat');
-    my $start = $stat =~ /.*\)\s+(.*)$/s ? (split / /, $1)[19] : '';
+    my $start = (stat_fields('self'))[19] // '';
     my $oom = $oom_before // 'null';
-    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start","oomKills":$oom}\n))
+    my $mark = take_mark();
+    write_file('started.json', qq({"version":1,"run":"$run_id","pid":$$,"startTime":"$start","oomKills":$oom,"mark":$mark}\n))
         or return "cannot write to the state directory: $!";
     close_inherited();
     %ENV = %environment;
     exec { $command[0] } @command;
     return "cannot execute $command[0]: $!";
+}
+
+# The limit of file locks, which Linux keeps and hands on but has long ceased to enforce, as a number of the run's own: all
+# that descends from the harness bears it, whatever becomes of its environment. It can only be lowered, so inside another
+# run it is taken from the upper half of what is left. "null" where the kernel does not show it as it was set.
+sub take_mark {
+    my ($RLIMIT_LOCKS, $LEAST) = (10, 2**32);
+    my $limits = $prlimit ? eval { pack 'Q2', 0, 0 } : undef;
+    return 'null' unless defined $limits && syscall($prlimit, 0, $RLIMIT_LOCKS, 0, $limits) == 0;
+    my (undef, $hard) = unpack 'Q2', $limits;
+    my $half = $hard >> 63 ? 1 << 62 : $hard >> 1;
+    return 'null' unless $half >= $LEAST && open my $source, '<:raw', '/dev/urandom';
+    return 'null' unless sysread($source, my $random, 8) == 8;
+    my $mark = $half + unpack('Q', $random) % $half;
+    return 'null' unless syscall($prlimit, 0, $RLIMIT_LOCKS, pack('Q2', $mark, $mark), 0) == 0;
+    return slurp('/proc/self/limits') =~ /^Max file locks +$mark +$mark /m ? qq("$mark") : 'null';
 }
 
 # Descriptors that Perl opened close themselves on exec; those that came with this process must be told to.
@@ -444,7 +485,11 @@ sub is_spared {
     my ($start) = split ' ', $line;
     return defined $start && $start eq start_of($_[0]);
 }
-sub children_of { return split ' ', slurp("/proc/$_[0]/task/$_[0]/children"); }
+# Each thread has a list of its own.
+sub children_of {
+    opendir my $threads, "/proc/$_[0]/task" or return;
+    return map { split ' ', slurp("/proc/$_[0]/task/$_/children") } grep { /^\d+$/ } readdir $threads;
+}
 sub descendants { return map { ($_, descendants($_)) } grep { !is_spared($_) } children_of($_[0]); }
 
 # A few names tell enough, and the record has to fit into one argument of the finaliser.

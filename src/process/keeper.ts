@@ -74,7 +74,7 @@ export function keeperCommand(order: KeeperOrder): readonly [program: string, ..
     order.sessionName,
     order.group,
     order.containment.by === 'cgroup' ? order.containment.path : '',
-    ...[calls.prctl, calls.madvise, calls.fsync, secondsOf(order.firstLookMs)].map(String),
+    ...[calls.prctl, calls.madvise, calls.fsync, calls.prlimit, secondsOf(order.firstLookMs)].map(String),
     order.watcher,
     ...order.finaliser,
   ];

@@ -25,7 +25,13 @@ export function createLinuxProcessTable(root = '/proc', installation = ''): Proc
     // CLOCK_MONOTONIC, which does not count the time in suspend.
     awakeMs: () => Number(process.hrtime.bigint() / 1_000_000n),
     startedAtMs: ({ startTime }) => startedAtMs(root, startTime),
-    startedWith: (assignment) => pids(root).filter((pid) => hasInEnvironment(root, pid, assignment)),
+    childrenOf: (pid) => childrenOf(root, pid),
+    startedWith: (assignment, among) => {
+      const wanted = Buffer.from(`\0${assignment}\0`);
+      return (among ?? pids(root)).filter((pid) => lookIntoEnvironment(root, pid, wanted) === 'found');
+    },
+    bearing: (mark) => pids(root).filter((pid) => markOf(root, pid) === mark),
+    withheld: () => withheld(root),
   };
 }
 
@@ -100,15 +106,29 @@ function pids(root: string): number[] {
 }
 
 function detailsOf(root: string, pid: number): ProcessDetails | null {
-  const place = `${root}/${pid}`;
   try {
-    const argv = readFileSync(`${place}/cmdline`, 'utf8').split('\0').slice(0, -1);
+    const first = readFileSync(`${root}/${pid}/cmdline`, 'utf8');
+    const place = (first === '' ? livingThread(root, pid) : null) ?? `${root}/${pid}`;
+    const argv = (first === '' ? readFileSync(`${place}/cmdline`, 'utf8') : first).split('\0').slice(0, -1);
     return {
       argv,
       cwd: () => linkIfThere(`${place}/cwd`)[0] ?? null,
       environment: () => Object.fromEntries(environmentOf(place)),
       openFiles: () => openFilesOf(place),
     };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Where the kernel still shows what a program was started with when its main thread has exited: with another thread.
+ * Null when there is no other.
+ */
+function livingThread(root: string, pid: number): string | null {
+  try {
+    const other = readdirSync(`${root}/${pid}/task`).find((thread) => thread !== String(pid));
+    return other === undefined ? null : `${root}/${pid}/task/${other}`;
   } catch {
     return null;
   }
@@ -151,12 +171,96 @@ function startedAtMs(root: string, startTime: string): number | null {
   return boot === undefined ? null : Number(boot) * 1000 + Number(startTime) * 10;
 }
 
-function hasInEnvironment(root: string, pid: number, assignment: string): boolean {
+/** Each thread has a list of its own: a program may start another from any of them. */
+function childrenOf(root: string, pid: number): number[] | null {
   try {
-    return `\0${readFileSync(`${root}/${pid}/environ`, 'latin1')}`.includes(`\0${assignment}\0`);
+    return readdirSync(`${root}/${pid}/task`).flatMap((thread) => childrenOfThread(root, pid, thread));
   } catch {
-    // Another user's process, or gone meanwhile: not readable means that it was not started by this user's run.
-    return false;
+    return null;
+  }
+}
+
+function childrenOfThread(root: string, pid: number, thread: string): number[] {
+  try {
+    return readFileSync(`${root}/${pid}/task/${thread}/children`, 'latin1')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number);
+  } catch (error) {
+    // A thread that has ended has handed its children on to another one of the process.
+    if (codeOf(error) === 'ESRCH' || thread !== String(pid)) return [];
+    throw error;
+  }
+}
+
+/** As long as an environment may be that is looked at in one read; few are longer, and those are read whole. */
+const environment = Buffer.alloc(256 * 1024);
+
+/** `withheld`: it is there, and the kernel does not show its environment to this user. */
+function lookIntoEnvironment(root: string, pid: number, wanted: Buffer): 'found' | 'not_found' | 'withheld' {
+  try {
+    const text = readEnvironment(`${root}/${pid}`);
+    const place = text === null ? livingThread(root, pid) : null;
+    const shown = place === null ? text : readEnvironment(place);
+    return shown?.includes(wanted) === true ? 'found' : 'not_found';
+  } catch (error) {
+    return codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM' ? 'withheld' : 'not_found';
+  }
+}
+
+/**
+ * With a NUL before the first entry too, as every other has the end of the one before. Used before the next is read.
+ * Null when there is none: of a thread that has exited, and of one of the kernel's own.
+ */
+function readEnvironment(place: string): Buffer | null {
+  const file = openIfLiving(`${place}/environ`);
+  if (file === null) return null;
+  try {
+    const length = 1 + readSync(file, environment, 1, environment.length - 1, 0);
+    if (length === 1) return null;
+    if (length < environment.length) return environment.subarray(0, length);
+    return Buffer.concat([Buffer.alloc(1), readFileSync(`${place}/environ`)]);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openIfLiving(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ESRCH') return null;
+    throw error;
+  }
+}
+
+const NOTHING = Buffer.from('\0\0');
+
+function withheld(root: string): ProcessFact[] {
+  const user = process.getuid?.() ?? 0;
+  return pids(root).flatMap((pid) =>
+    lookIntoEnvironment(root, pid, NOTHING) === 'withheld' && userOf(root, pid) === user
+      ? factOf(readProcess(root, pid))
+      : [],
+  );
+}
+
+/** Not by the owner of the files in /proc: those of a process that withholds its environment belong to root. */
+function userOf(root: string, pid: number): number | null {
+  try {
+    const user = /^Uid:\s+(\d+)/m.exec(readLine(`${root}/${pid}/status`))?.[1];
+    return user === undefined ? null : Number(user);
+  } catch {
+    return null;
+  }
+}
+
+/** The hard limit, which nobody but root can put back once it is lower; the soft one any program may set. */
+function markOf(root: string, pid: number): string | null {
+  try {
+    return /^Max file locks +\S+ +(\d+) /m.exec(readLine(`${root}/${pid}/limits`))?.[1] ?? null;
+  } catch {
+    return null;
   }
 }
 

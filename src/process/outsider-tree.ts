@@ -34,6 +34,8 @@ export function outsiderTree(table: ProcessTable, root: ProcessIdentity, marks: 
     find,
     emptiness: () => (LOOKS.every(() => find().length === 0) ? 'unseen' : 'not_empty'),
     signal: (member, signal) => signalProven(table, member, signal),
+    unaccounted: () => null,
+    thaw: () => {},
     killAtOnce: () => {},
     dissolve: () => {},
   };

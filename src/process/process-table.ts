@@ -43,8 +43,20 @@ export interface ProcessTable {
   seekNamespace?(identity: ProcessIdentity): NamespaceReading;
   /** Every process that can be seen. Throws when the table as a whole cannot be read: that is unknown, not empty. */
   all(): readonly ProcessFact[];
-  /** The processes, of those that can be seen, that were started with this exact `NAME=value` in their environment. */
-  startedWith(assignment: string): readonly number[];
+  /**
+   * The children of a process, of all its threads, as the kernel lists them. Null where it keeps no such list, and for a
+   * process that is gone.
+   */
+  childrenOf(pid: number): readonly number[] | null;
+  /**
+   * The processes, of those that can be seen, that were started with this exact `NAME=value` in their environment.
+   * With `among`, only these are looked at.
+   */
+  startedWith(assignment: string, among?: readonly number[]): readonly number[];
+  /** The processes that bear a run's mark in the kernel (run-mark.ts), whoever they belong to. */
+  bearing(mark: string): readonly number[];
+  /** Processes of this very user that nevertheless do not let it see their environment: of these no mark in it tells. */
+  withheld(): readonly ProcessFact[];
   /** Null when it is gone, or not to be looked at by this user. */
   details(pid: number): ProcessDetails | null;
   /** What each holds in memory for itself alone, in bytes; those of which that cannot be told are missing. */

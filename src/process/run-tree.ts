@@ -1,21 +1,29 @@
 /** The tree of one run, as something that can be looked at and signalled. */
-import type { Run } from '../lifecycle/run.ts';
-import { cgroupPids, isCgroupEmpty, killCgroup, removeCgroup } from './cgroup.ts';
-import { isChildless, killChildren } from './childless.ts';
+import { cgroupPids, isPopulated, killCgroup, removeCgroup, thawCgroup } from './cgroup.ts';
+import { killChildren } from './childless.ts';
 import type { ProcessTable } from './process-table.ts';
-import { sparedProcesses } from './spared.ts';
 import type { Spared } from './spared.ts';
-import { findTree } from './tree.ts';
 import type { Member } from './tree.ts';
+import { doubtAbout } from './tree-doubt.ts';
+import { lookAtTree } from './tree-look.ts';
+import type { TreeFacts } from './tree-look.ts';
+
+/**
+ * Whether nothing is left. A look that finds nobody is no proof: a process that forks and exits all the time is in a
+ * list of pids one moment and under another pid the next, and one that left its cgroup and its parents is in none.
+ * - `proven`: the keeper lives, orphans come to it, and the kernel lists no child of it. No other way is a proof.
+ * - `unseen`: nobody was found in several looks in a row, by any sign.
+ * - `withheld`: nobody was found either, but something could not be looked at; `unaccounted` says what.
+ */
+export type Emptiness = 'proven' | 'unseen' | 'withheld' | 'not_empty';
 
 export interface RunTree {
   find(): readonly Member[];
-  /**
-   * Whether nothing is left. A look that finds nobody is no proof: a process that forks and exits all the time is in a
-   * list of pids one moment and under another pid the next. `unseen` is the best there is where the kernel keeps no
-   * count: several looks in a row found nobody.
-   */
-  emptiness(): 'proven' | 'unseen' | 'not_empty';
+  emptiness(): Emptiness;
+  /** Why it is not known to be empty although nobody is found; null when there is no such reason. */
+  unaccounted(): string | null;
+  /** Lets it hear signals again, where the harness froze a part of itself. */
+  thaw(): void;
   /** Sends only to a process that is proven, at this moment, to be the member found. */
   signal(member: Member, signal: NodeJS.Signals): void;
   /** Ends all at once where the kernel can; the caller goes on to end the rest one by one. */
@@ -29,50 +37,40 @@ const LOOKS_WITHOUT_PROOF = [1, 2, 3] as const;
 
 export function runTree(
   table: ProcessTable,
-  run: Pick<Run, 'id' | 'keeper' | 'containment' | 'harness'>,
+  run: TreeFacts,
   /** Assignments by which the harness itself marks what it starts. */
   marks: readonly string[] = [],
   /** Who descends from it and is not its own; asked for at every look, for a child may be started at any time. */
   spared: () => readonly Spared[] = () => [],
 ): RunTree {
   const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
-  const known = new Map<number, Member>();
-  const strangers = (): ReadonlySet<number> => {
-    const children = spared();
-    return children.length === 0 ? new Set() : sparedProcesses(table, table.all(), children);
-  };
-  const find = () => {
-    const members = findTree(table, {
-      runId: run.id,
-      keeper: run.keeper,
-      harness: run.harness,
-      harnessMarks: marks,
-      cgroupPids: () => (cgroup === null ? [] : cgroupPids(cgroup)),
-    });
-    // Asked for afterwards: whoever came to be in between is then known as a child's.
-    const notIts = strangers();
-    const found = members.filter(({ pid }) => !notIts.has(pid));
-    // Who was found once belongs to it until its end, also when what told so is gone: a parent, for instance.
-    const isFound = new Set(found.map(({ pid }) => pid));
-    const remembered = [...known.values()].filter(
-      (member) => !isFound.has(member.pid) && !notIts.has(member.pid) && isStill(table, member),
-    );
-    for (const member of found) known.set(member.pid, member);
-    // This process may be inside the tree (an agent that stops its own session): it must see the end through.
-    return [...found, ...remembered].filter((member) => member.pid !== process.pid);
-  };
+  const look = lookAtTree(table, run, marks, spared);
+  // This process may be inside the tree (an agent that stops its own session): it must see the end through.
+  const find = () => look.findAll().filter(({ pid }) => pid !== process.pid);
+  const isCounted = () => cgroup !== null && isPopulated(cgroup) === true;
   return {
     find,
     emptiness: () => {
-      if (find().length > 0 || (cgroup !== null && !isCgroupEmpty(cgroup))) return 'not_empty';
-      // Only to a subreaper do all orphans come, so only its having no child says anything.
-      const childless =
-        run.keeper === null || run.containment?.by === 'marks'
-          ? 'unknown'
-          : isChildless(table, run.keeper, strangers());
-      if (childless !== 'unknown') return childless ? 'proven' : 'not_empty';
-      if (cgroup !== null) return 'proven';
-      return LOOKS_WITHOUT_PROOF.every(() => find().length === 0) ? 'unseen' : 'not_empty';
+      if (find().length > 0 || isCounted()) return 'not_empty';
+      const isChildless = look.isChildless();
+      if (isChildless !== 'unknown') return isChildless && look.isNobodyOutside() ? 'proven' : 'not_empty';
+      if (!LOOKS_WITHOUT_PROOF.every(() => find().length === 0)) return 'not_empty';
+      return doubtAbout(table, run) === null ? 'unseen' : 'withheld';
+    },
+    unaccounted: () => {
+      const members = look.findAll();
+      if (members.some(({ pid }) => pid === process.pid)) return 'this very process is part of it';
+      if (members.length > 0) return null;
+      if (isCounted())
+        return 'the kernel counts a process in its cgroup that the process table does not show';
+      const isChildless = look.isChildless();
+      if (isChildless === 'unknown') return doubtAbout(table, run);
+      return isChildless
+        ? null
+        : 'the kernel lists a child of its keeper that the process table does not show';
+    },
+    thaw: () => {
+      if (cgroup !== null) thawCgroup(cgroup);
     },
     signal: (member, signal) => {
       // It may have become a child's keeper since it was found.
@@ -83,17 +81,13 @@ export function runTree(
     },
     killAtOnce: () => {
       if (cgroup !== null && !cgroupPids(cgroup).includes(process.pid)) killCgroup(cgroup, run.id);
-      if (run.keeper !== null && run.containment?.by !== 'marks') killChildren(table, run.keeper, strangers);
+      const keeper = look.reaper();
+      if (keeper !== null) killChildren(table, keeper, () => look.strangers());
     },
     dissolve: () => {
       if (cgroup !== null) removeCgroup(cgroup);
     },
   };
-}
-
-function isStill(table: ProcessTable, member: Member): boolean {
-  const reading = table.read(member.pid);
-  return reading.is === 'there' && !reading.fact.isZombie && reading.fact.startTime === member.startTime;
 }
 
 /** The check stands directly before the signal: a pid that was reused since it was found is left alone. */

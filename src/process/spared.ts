@@ -44,18 +44,24 @@ export function forgetSpared(runDirectory: string, { pid }: Spared): void {
   rmSync(join(runDirectory, 'children', String(pid)), { force: true });
 }
 
-/** The processes of those spared, by what each has: its keeper and what descends from it, its cgroup, its mark. */
+/**
+ * The processes of those spared, by what each has: its keeper and what descends from it, its cgroup, its mark. Marks are
+ * looked for among the facts given only, when `which` says so.
+ */
 export function sparedProcesses(
   table: ProcessTable,
   facts: readonly ProcessFact[],
   spared: readonly Spared[],
+  which: 'of these' | 'anywhere' = 'anywhere',
 ): ReadonlySet<number> {
+  const among = which === 'of these' ? facts.map(({ pid }) => pid) : undefined;
   const found = new Set<number>();
   for (const { pid, startTime, runId, cgroup } of spared) {
     const keeper = facts.find((fact) => fact.pid === pid && fact.startTime === startTime);
     for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf(keeper, facts)])
       found.add(fact.pid);
-    for (const member of runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`)) found.add(member);
+    for (const member of runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`, among))
+      found.add(member);
     for (const member of cgroup === null ? [] : cgroupPids(cgroup)) found.add(member);
   }
   return found;

@@ -1,18 +1,22 @@
 /**
  * Which processes belong to a run. Each sign alone misses some, so they are united:
- * - its cgroup, where one could be made: complete, nothing leaves it;
+ * - its cgroup, where one could be made: whoever forks stays in it, but root can move a process out;
  * - descent from the keeper: complete where the keeper is a subreaper, for orphans then become its children;
  * - the session and the process group that the keeper leads: they stay when parents die;
  * - the mark in the environment: it stays through setsid and double forks, but not through `env -i`;
+ * - the mark in the kernel (run-mark.ts), where there is one: it stays through that too;
  * - the harness as it recorded itself, and what descends from it: it stays when the keeper dies.
  * The keeper itself is not part of the tree: it ends last, by itself.
+ *
+ * Two of them need no look at the whole process table, and are complete while the keeper lives as subreaper: the cgroup,
+ * and descent by the kernel's own lists of children (`findNear`). What they cost grows with the run, not the machine.
  */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 
 export const RUN_MARK = 'REEVE_RUN';
 
-export type Sign = 'cgroup' | 'record' | 'descent' | 'session' | 'group' | 'mark';
+export type Sign = 'cgroup' | 'record' | 'descent' | 'session' | 'group' | 'mark' | 'limit';
 
 export interface Member {
   readonly pid: number;
@@ -29,6 +33,8 @@ export interface TreeRoots {
   readonly harness?: ProcessIdentity | null;
   /** Assignments by which the harness itself marks what it starts, where no mark of ours is on it. */
   readonly harnessMarks?: readonly string[];
+  /** The run's mark in the kernel; null where there is none. */
+  readonly mark?: string | null;
   /** Asks for the pids in the run's cgroup: after the process table was read, or a pid reused in between would pass. */
   readonly cgroupPids: () => readonly number[];
 }
@@ -42,6 +48,7 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
 
   for (const pid of roots.cgroupPids()) add(pid, 'cgroup');
   for (const pid of table.startedWith(`${RUN_MARK}=${roots.runId}`)) add(pid, 'mark');
+  for (const pid of typeof roots.mark === 'string' ? table.bearing(roots.mark) : []) add(pid, 'limit');
   const harness = roots.harness ?? null;
   if (harness !== null && isHere(table, harness)) {
     const itself = facts.find(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
@@ -66,6 +73,57 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
     if (found === undefined || fact.pid === roots.keeper?.pid) return [];
     return [{ pid: fact.pid, startTime: fact.startTime, name: fact.name, signs: [...found] }];
   });
+}
+
+/**
+ * What descends from a keeper that was seen alive, and what is in the cgroup, zombies left out. Null where the kernel
+ * keeps no lists of children.
+ */
+export function findNear(
+  table: ProcessTable,
+  keeper: Pick<ProcessIdentity, 'pid'>,
+  cgroupPids: readonly number[],
+): { readonly facts: readonly ProcessFact[]; readonly members: readonly Member[] } | null {
+  const below = kernelDescendants(table, keeper.pid);
+  if (below === null) return null;
+  const inside = new Set(cgroupPids);
+  const facts = new Map(below.map((fact) => [fact.pid, fact]));
+  for (const pid of inside) {
+    const reading = facts.has(pid) || pid === keeper.pid ? null : table.read(pid);
+    if (reading?.is === 'there') facts.set(pid, reading.fact);
+  }
+  const descending = new Set(below.map(({ pid }) => pid));
+  const living = [...facts.values()].filter(({ isZombie }) => !isZombie);
+  const signsOf = (pid: number): Sign[] => [
+    ...(inside.has(pid) ? (['cgroup'] as const) : []),
+    ...(descending.has(pid) ? (['descent'] as const) : []),
+  ];
+  return {
+    facts: living,
+    members: living.map(({ pid, startTime, name }) => ({ pid, startTime, name, signs: signsOf(pid) })),
+  };
+}
+
+/**
+ * Parents before their children. The lists are not read in one instant: what has a parent that is neither in them nor
+ * the root is a stranger who got the pid of one that ended meanwhile.
+ */
+function kernelDescendants(table: ProcessTable, root: number): readonly ProcessFact[] | null {
+  const found = new Map<number, ProcessFact>();
+  const parents = [root];
+  for (const parent of parents) {
+    const children = table.childrenOf(parent);
+    if (children === null && parent === root) return null;
+    // A parent that ended meanwhile has handed its children on, up to the root, which is asked again by the next look.
+    for (const pid of children ?? []) {
+      const reading = found.has(pid) ? null : table.read(pid);
+      if (reading?.is !== 'there') continue;
+      if (reading.fact.parentPid !== root && !found.has(reading.fact.parentPid)) continue;
+      found.set(pid, reading.fact);
+      parents.push(pid);
+    }
+  }
+  return [...found.values()];
 }
 
 /** In another boot, which is also another host's, or in another pid namespace, its number names something else. */

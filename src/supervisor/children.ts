@@ -10,7 +10,7 @@ import { forgetOwner } from '../process/owner-note.ts';
 import { signalProven } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeSurvivors } from './describe-members.ts';
 import { CHILD_GRACE_MS } from './lineage.ts';
 import { isHere } from './reach.ts';
 import { runDirectory } from './liveness.ts';
@@ -78,7 +78,7 @@ async function cancel(
     case 'unproven':
       return result.because;
     case 'survivors':
-      return `processes of it could not be ended: ${describeMembers(result.survivors)}`;
+      return describeSurvivors(result);
   }
 }
 

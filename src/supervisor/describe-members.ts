@@ -1,6 +1,17 @@
 import type { Member } from '../process/tree.ts';
 
 export function describeMembers(members: readonly Member[]): string {
-  if (members.length === 0) return 'something that cannot be caught';
   return members.map((member) => `${member.name} (pid ${member.pid})`).join(', ');
+}
+
+/** Who could not be ended, or, where nobody is seen, why the run counts as alive all the same. */
+export interface Survivors {
+  readonly survivors: readonly Member[];
+  readonly because?: string;
+}
+
+/** A clause without a full stop. */
+export function describeSurvivors({ survivors, because }: Survivors): string {
+  if (survivors.length > 0) return `processes of it are alive after SIGKILL: ${describeMembers(survivors)}`;
+  return `it cannot be said to be gone: ${because ?? 'nobody could be named'}`;
 }

@@ -69,7 +69,7 @@ function checkContainment(): Check {
       return {
         name: 'containment',
         is: 'good',
-        says: 'Each run gets a cgroup of its own: nothing can escape it.',
+        says: 'Each run gets a cgroup of its own, and its keeper is the subreaper: whatever it starts is found.',
       };
     case 'subreaper':
       return {

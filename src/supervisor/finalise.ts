@@ -12,9 +12,9 @@ import type { EndedRun, LiveRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
-import type { Member } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import { describeMembers } from './describe-members.ts';
+import type { Survivors } from './describe-members.ts';
 import { CHILD_GRACE_MS, proveSpared, settleChildren } from './lineage.ts';
 import { takeReports } from './reports.ts';
 import { takeLastWrites } from './take-writes.ts';
@@ -28,7 +28,7 @@ const MAX_ROUNDS = 10;
 
 export type FinaliseResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
-  | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
+  | ({ readonly is: 'survivors' } & Survivors)
   /** What it started, or left to be written, could not be dealt with, so it is not over. */
   | { readonly is: 'children'; readonly because: string };
 
@@ -41,6 +41,8 @@ export interface FinaliseOrder {
   /** The kernel has said already that nothing is left: before its keeper was ended, or by a restart of the machine. */
   readonly known?: 'kernel' | undefined;
 }
+
+const PROVEN_GONE: EndReport = { found: [], killed: [], end: 'proven', survivors: [] };
 
 export async function finaliseRun(
   context: Context,
@@ -55,11 +57,10 @@ export async function finaliseRun(
     if (problem !== null) return { is: 'children', because: problem };
     await checkpoint('finalise.children');
     await proveSpared(context, run);
-    const report = await endTree(tree, order.graceMs);
-    if (report.end === 'survived') {
-      await noteSurvivors(context, run, report.survivors);
-      return { is: 'survivors', survivors: report.survivors };
-    }
+    // Said of this boot by a keeper that was then ended, it is the last word: another look could only cost time.
+    const isKnown = order.known === 'kernel' && run.keeper?.boot === context.table.host.boot;
+    const report = isKnown ? PROVEN_GONE : await endTree(tree, order.graceMs);
+    if (report.end === 'survived') return { is: 'survivors', ...(await noteSurvivors(context, run, report)) };
     tree.dissolve();
     await checkpoint('finalise.swept');
     const unread = await takeLastWrites(context, run);
@@ -72,17 +73,23 @@ export async function finaliseRun(
   return { is: 'children', because: 'it goes on starting children' };
 }
 
-async function noteSurvivors(context: Context, run: LiveRun, survivors: readonly Member[]): Promise<void> {
+async function noteSurvivors(
+  context: Context,
+  run: LiveRun,
+  { survivors, because }: Survivors,
+): Promise<Survivors> {
+  const data: Survivors = because === undefined ? { survivors } : { survivors, because };
   await context.store.note(
     {
       sessionId: run.sessionId,
       runId: run.id,
       kind: 'run.survivors',
       actor: context.actor,
-      data: { survivors },
+      data: { ...data },
     },
     'once',
   );
+  return data;
 }
 
 /** Null when a child of it has come to be. */

@@ -22,6 +22,7 @@ import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
 import { mentionsBudget } from './config-path.ts';
 import type { Context } from './context.ts';
+import { describeSurvivors } from './describe-members.ts';
 import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { Execution, HarnessLaunch } from './harness-launch.ts';
@@ -357,10 +358,8 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
       return { is: 'refused', code: 'live_owner', away: result, ...owner };
     case 'unproven':
       return { is: 'unproven', because: result.because, ...owner };
-    case 'survivors': {
-      const pids = result.survivors.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ');
-      return { is: 'unproven', because: `processes of it could not be ended: ${pids}`, ...owner };
-    }
+    case 'survivors':
+      return { is: 'unproven', because: describeSurvivors(result), ...owner };
   }
 }
 

@@ -14,7 +14,7 @@ import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { findServing } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeSurvivors } from './describe-members.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
 import { ownerElsewhere } from './ownership/elsewhere.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
@@ -96,7 +96,7 @@ async function endOutsider(context: Context, wanted: Wanted, owner: LiveHarness)
     );
   }
   const report = await endTree(tree, wanted.graceMs);
-  return report.end === 'survived' ? `could not be ended: ${describeMembers(report.survivors)}` : null;
+  return report.end === 'survived' ? `could not be ended: ${describeSurvivors(report)}` : null;
 }
 
 function isMarked(environment: Context['environment'], mark: string): boolean {

@@ -19,6 +19,7 @@ import type { ProcessTable } from '../process/process-table.ts';
 import { readExit } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
+import { describeSurvivors } from './describe-members.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { probeRun, recordedHarnessSoFar, runDirectory } from './liveness.ts';
 import { notJudged } from './reach.ts';
@@ -164,7 +165,7 @@ async function finalise(
   });
   if (result.is === 'ended') return ended(result.run);
   if (result.is === 'children') return { run, liveness: 'unknown', because: result.because };
-  return { run, liveness: 'unknown', because: 'processes of it are alive and could not be ended' };
+  return { run, liveness: 'unknown', because: describeSurvivors(result) };
 }
 
 /** The trouble of one run, as the end of a sentence. A store that fails does so for all, and is thrown on. */

@@ -20,7 +20,8 @@ import { signalProven } from '../process/run-tree.ts';
 import type { Member } from '../process/tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeMembers, describeSurvivors } from './describe-members.ts';
+import type { Survivors } from './describe-members.ts';
 import { finaliseRun } from './finalise.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
@@ -31,7 +32,7 @@ import { treeOf } from './tree-of.ts';
 
 export type RetireResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
-  | { readonly is: 'survivors'; readonly survivors: readonly Member[] }
+  | ({ readonly is: 'survivors' } & Survivors)
   | { readonly is: 'unproven'; readonly because: string }
   /** Nothing was put on record, and nobody signalled. */
   | ({ readonly is: 'out_of_reach' } & OutOfReach);
@@ -78,7 +79,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
     endTree(tree, graceMs, await askedWith(context, run)),
     isLast ? null : settleChildren(context, run, graceMs),
   ]);
-  if (first.end === 'survived') return reportSurvivors(context, run, first.survivors);
+  if (first.end === 'survived') return reportSurvivors(context, run, first);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
@@ -87,7 +88,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   const late = await endTree(tree, 0);
   if (late.end === 'survived') {
     signalProven(context.table, run.keeper, 'SIGCONT');
-    return reportSurvivors(context, run, late.survivors);
+    return reportSurvivors(context, run, late);
   }
   await removeHeld(context, run);
   signalProven(context.table, run.keeper, 'SIGKILL');
@@ -127,11 +128,12 @@ async function askedWith(context: Context, run: RunningRun): Promise<(member: Me
 async function reportSurvivors(
   context: Context,
   run: RunningRun,
-  survivors: readonly Member[],
+  { survivors, because }: Survivors,
 ): Promise<RetireResult> {
-  const because = `processes of it are alive after SIGKILL: ${describeMembers(survivors)}`;
-  await context.store.step(run.id, { kind: 'survive', because, survivors, actor: context.actor });
-  return { is: 'survivors', survivors };
+  const left: Survivors = because === undefined ? { survivors } : { survivors, because };
+  const words = describeSurvivors(left);
+  await context.store.step(run.id, { kind: 'survive', because: words, survivors, actor: context.actor });
+  return { is: 'survivors', ...left };
 }
 
 /** With the intent on record its launcher can no longer start it, and ends it as soon as it tries. */

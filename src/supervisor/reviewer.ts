@@ -9,7 +9,7 @@ import type { Session } from '../lifecycle/session.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeSurvivors } from './describe-members.ts';
 import { checkLaunch, launch } from './launch.ts';
 import type { Claimed, LaunchRequest } from './launch.ts';
 import { ownProgram } from './own-program.ts';
@@ -39,9 +39,7 @@ export async function endReviewer(
   const result = await retireRun(context, run, intentNow({ ...why, actor: context.actor }), graceMs);
   if (result.is === 'ended') return;
   const isAlive = result.is === 'survivors';
-  const because = isAlive
-    ? `processes of it are alive after SIGKILL: ${describeMembers(result.survivors)}`
-    : result.because;
+  const because = isAlive ? describeSurvivors(result) : result.because;
   throw new ReeveError(
     isAlive ? 'survivors' : 'unproven',
     `The reviewer, run ${run.id}, could not be ended: ${because}.`,

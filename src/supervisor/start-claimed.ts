@@ -17,7 +17,7 @@ import { identify } from '../process/process-table.ts';
 import { createRunDirectory, readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { noteSpared } from '../process/spared.ts';
-import { isInTerminalForeground } from '../process/terminal.ts';
+import { hasControllingTerminal, isInTerminalForeground, isKeptFromTerminal } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
@@ -123,7 +123,8 @@ type Group = KeeperOrder['group'];
 function groupOf(mode: Run['mode']): Group {
   if (mode === 'tmux') return 'pane';
   if (mode === 'adopted') return 'adopted';
-  return mode === 'foreground' && isInTerminalForeground() ? 'shared' : 'own';
+  // The kernel tells the foreground group of the end of its terminal: who has no part in that must not be in it.
+  return mode === 'foreground' && !isKeptFromTerminal() && isInTerminalForeground() ? 'shared' : 'own';
 }
 
 async function startKeeper(context: Context, run: Run, order: KeeperOrder): Promise<Keeper> {
@@ -209,7 +210,7 @@ async function afterRelease(
       token,
       over,
       release: keeper.release,
-      ...forwarding(context, run, harness, group),
+      ...forwarding(context, latest, harness, group),
     };
   }
   await keeper.exited;
@@ -237,6 +238,11 @@ function forwarding(
   group: Group,
 ): Pick<Started, 'forward' | 'forwardEarly'> {
   const send = (signal: NodeJS.Signals) => {
+    if (signal === 'SIGHUP') {
+      if (isKeptFromTerminal() && !hasControllingTerminal()) return;
+      // As the leader of its session this process alone is told that the terminal is gone.
+      if (run.keeper !== null) signalProven(context.table, run.keeper, signal);
+    }
     if (harness === null) return;
     if (run.parent === null) signalProven(context.table, harness, signal);
     // This process is swept together with its run, and what that means for the child is for its policy to say.

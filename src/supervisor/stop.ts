@@ -2,16 +2,16 @@
 import { ReeveError } from '../api/errors.ts';
 import { PROOF_WORDS } from '../lifecycle/proof.ts';
 import type { Run } from '../lifecycle/run.ts';
-import { runTree } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { describeMembers, describeSurvivors } from './describe-members.ts';
 import { outOfReach, refuseWord } from './reach.ts';
 import { withWord } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
 import { takeLastWrites } from './take-writes.ts';
+import { treeOf } from './tree-of.ts';
 
 export interface StopResult extends SessionWithRun {
   /** False when there was nothing to stop any more. */
@@ -34,7 +34,7 @@ export async function stop(context: Context, reference: string, graceMs: number)
     case 'survivors':
       throw new ReeveError(
         'survivors',
-        `Run ${run.id} of ${session.name} still has living processes after SIGKILL: ${describeMembers(result.survivors)}.`,
+        `Run ${run.id} of ${session.name} could not be ended: ${describeSurvivors(result)}.`,
         {
           hint: 'It stays the owner of the session. Look at these processes, then run `reeve kill` again.',
           details: { survivors: result.survivors },
@@ -74,7 +74,7 @@ export async function assumeGone(context: Context, reference: string): Promise<S
     );
   }
   refuseWord(context, { session, run });
-  const visible = runTree(context.table, seen.run).find();
+  const visible = (await treeOf(context, seen.run)).find();
   if (visible.length > 0) {
     throw new ReeveError(
       'survivors',

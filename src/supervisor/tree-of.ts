@@ -1,5 +1,6 @@
 import type { Run } from '../lifecycle/run.ts';
 import { identify } from '../process/process-table.ts';
+import { readMark } from '../process/run-mark.ts';
 import { sparedIn } from '../process/spared.ts';
 import type { Spared } from '../process/spared.ts';
 import { runTree } from '../process/run-tree.ts';
@@ -19,7 +20,9 @@ export async function treeOf(context: Context, run: Run): Promise<RunTree> {
       : [];
   const watcher = context.watches === run.id ? [itself(context)] : [];
   const spared = () => [...sparedIn(runDirectory(context, run.id)), ...watcher];
-  return runTree(context.table, { ...run, harness }, marks, spared);
+  // What was running already bears no mark in the kernel either.
+  const mark = run.mode === 'adopted' ? {} : { mark: readMark(runDirectory(context, run.id)) };
+  return runTree(context.table, { ...run, harness, ...mark }, marks, spared);
 }
 
 /** Without a run's mark, so nothing but this very process is meant by it. */

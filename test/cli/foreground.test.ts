@@ -157,6 +157,6 @@ describe('on a terminal', () => {
       const [first] = await sandbox.json<SessionView[]>(['ls']);
       return first?.run.state === 'ended' && first;
     });
-    expect(session.run).toMatchObject({ outcome: 'failed', signal: 'SIGHUP' });
+    expect(session.run).toMatchObject({ outcome: 'stopped', signal: 'SIGHUP' });
   });
 });

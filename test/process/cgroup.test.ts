@@ -2,7 +2,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cgroupPids, createCgroup, killCgroup, removeCgroup } from '../../src/process/cgroup.ts';
+import {
+  cgroupPids,
+  createCgroup,
+  isPopulated,
+  killCgroup,
+  readCgroup,
+  removeCgroup,
+} from '../../src/process/cgroup.ts';
+import { endTree } from '../../src/process/end-tree.ts';
 import { createLinuxProcessTable } from '../../src/process/linux.ts';
 import { runTree } from '../../src/process/run-tree.ts';
 import { eventually, isAlive } from '../support/processes.ts';
@@ -71,6 +79,28 @@ describe('a path that is not the cgroup of the run', () => {
     ['one whose name only ends like that of the run', 'x-reeve-run-1', 'run-1'],
   ])('is never killed: %s', (_, name, runId) => {
     expect(tryToKill(name, runId)).toEqual({ isRefused: true, told: '' });
+  });
+
+  it('that cannot be read says so, and throws at nobody', () => {
+    mkdirSync(join(root, 'reeve-run-1', 'cgroup.procs'), { recursive: true });
+    mkdirSync(join(root, 'reeve-run-1', 'cgroup.events'));
+    const path = join(root, 'reeve-run-1');
+    expect([readCgroup(path), isPopulated(path)]).toEqual([
+      { pids: [], unreadable: `reading ${path} gave EISDIR` },
+      'unknown',
+    ]);
+    const containment = { by: 'cgroup', path } as const;
+    const tree = runTree(createLinuxProcessTable(), {
+      id: 'run-1',
+      keeper: null,
+      harness: null,
+      containment,
+    });
+    expect([tree.find(), tree.emptiness(), tree.unaccounted()]).toEqual([
+      [],
+      'withheld',
+      `its cgroup could not be looked at: reading ${path} gave EISDIR`,
+    ]);
   });
 
   it('is told apart from the one that is', () => {
@@ -172,6 +202,42 @@ if (isPossible) {
       await asking.exited;
       // Killing all at once is left out then; one by one is what follows.
       expect(isAlive(inside.seen)).toBe(true);
+    });
+
+    it('is read whole when a part of it is threaded, which lists no processes', async () => {
+      const [inside, threaded] = [start('cat', []), start('cat', [])];
+      const sub = join(path, 'threaded');
+      mkdirSync(sub);
+      writeFileSync(join(sub, 'cgroup.type'), 'threaded');
+      for (const { pid } of [inside, threaded]) putInto(path, pid);
+      writeFileSync(join(sub, 'cgroup.threads'), String(threaded.pid));
+      expect(() => readFileSync(join(sub, 'cgroup.procs'))).toThrow(/ENOTSUP/);
+      const { pids, unreadable } = readCgroup(path);
+      expect([[...pids].toSorted((a, b) => a - b), unreadable]).toEqual([
+        [inside.pid, threaded.pid].toSorted((a, b) => a - b),
+        null,
+      ]);
+      expect(cgroupPids(sub)).toEqual([threaded.pid]);
+      killCgroup(path, RUN);
+      await Promise.all([inside.exited, threaded.exited]);
+      await eventually('nothing is in it', () => isPopulated(path) === false);
+    });
+
+    it('that was frozen, or a part of it, hears a request to end once it is thawed', async () => {
+      const program = '$| = 1; $SIG{TERM} = sub { print "heard\n"; exit }; print "ready\n"; sleep 1 while 1';
+      const sub = join(path, 'below');
+      mkdirSync(sub);
+      const inside = start('perl', ['-e', program]);
+      await inside.line();
+      putInto(sub, inside.pid);
+      writeFileSync(join(sub, 'cgroup.freeze'), '1');
+      await eventually('it is frozen', () =>
+        /^frozen 1$/m.test(readFileSync(join(sub, 'cgroup.events'), 'utf8')),
+      );
+      const containment = { by: 'cgroup', path } as const;
+      const tree = runTree(createLinuxProcessTable(), { id: RUN, keeper: null, harness: null, containment });
+      const report = await endTree(tree, 60_000);
+      expect([await inside.line(), report.killed, report.end]).toEqual(['heard', [], 'unseen']);
     });
 
     it('stays while something is in it, and is removed with those below it once empty', async () => {

@@ -24,6 +24,8 @@ function fakeTree(pids: readonly number[], fault: Fault): RunTree & { sent: stri
       sent.push(`${signal} ${target.pid}`);
       fault.on(signal, target, living);
     },
+    unaccounted: () => (living.size === 0 ? 'the kernel counts one more' : null),
+    thaw: () => {},
     killAtOnce: () => {},
     dissolve: () => {},
   };
@@ -90,9 +92,49 @@ describe('ending a tree', () => {
 
   it('of which nobody is seen is not gone while the kernel says otherwise', async () => {
     const report = await endTree(fakeTree([], { on: () => {}, proof: () => false }), 0);
-    expect({ end: report.end, survivors: report.survivors }).toEqual({
+    expect(report).toEqual({
+      found: [],
+      killed: [],
       end: 'survived',
       survivors: [],
+      because: 'the kernel counts one more',
     });
-  }, 20_000);
+  }, 30_000);
+
+  it('waits for the kernel to count nobody any more, longer than for somebody who is seen', async () => {
+    const begun = performance.now();
+    // Beyond the five seconds in which whoever is seen has to be gone.
+    const tree = fakeTree([], { on: () => {}, proof: () => performance.now() - begun > 6_000 });
+    expect((await endTree(tree, 0)).end).toBe('proven');
+  }, 30_000);
+
+  it('that cannot be looked at whole says so at once, and is not gone', async () => {
+    const tree = { ...fakeTree([], { on: () => {} }), emptiness: () => 'withheld' as const };
+    for (const graceMs of [0, 1000])
+      expect(await endTree(tree, graceMs)).toEqual({
+        found: [],
+        killed: [],
+        end: 'survived',
+        survivors: [],
+        because: 'the kernel counts one more',
+      });
+  });
+
+  it('asks whoever comes to light only when all others are gone', async () => {
+    const tree = fakeTree([10], { on: dieOf('SIGTERM') });
+    const late = member(20);
+    let isLooked = false;
+    const outside: typeof tree = {
+      ...tree,
+      find: () => (isLooked && !tree.sent.includes('SIGTERM 20') ? [...tree.find(), late] : tree.find()),
+      emptiness: () => {
+        if (isLooked) return 'proven';
+        isLooked = true;
+        return 'not_empty';
+      },
+    };
+    const report = await endTree(outside, 5000);
+    expect(report).toEqual({ found: [member(10), late], killed: [], end: 'proven', survivors: [] });
+    expect(tree.sent).toEqual(['SIGTERM 10', 'SIGCONT 10', 'SIGTERM 20', 'SIGCONT 20']);
+  });
 });

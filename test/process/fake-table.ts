@@ -29,7 +29,10 @@ export function fakeTable(
       return found === undefined ? { is: 'gone' } : { is: 'there', fact: found };
     },
     all: () => facts,
+    childrenOf: () => null,
     startedWith: (assignment) => marked[assignment] ?? [],
+    bearing: (mark) => marked[mark] ?? [],
+    withheld: () => [],
     details: () => null,
     memoryOf: () => new Map(),
     startedAtMs: () => null,

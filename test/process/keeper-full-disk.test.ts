@@ -28,7 +28,7 @@ afterEach(async () => {
 /** A keeper in `directory` whose harness exits with 5 at the end of the keeper's standard input. */
 async function startKeeper() {
   const calls = systemCalls({ by: 'marks' });
-  const numbers = [calls.prctl, calls.madvise, calls.fsync].map(String);
+  const numbers = [calls.prctl, calls.madvise, calls.fsync, calls.prlimit].map(String);
   const finaliser = ['0', '', 'sh', '-c', `touch ${directory}/finalised`];
   // A write beyond the limit is then an error like that of a full disk, and no deadly signal.
   const weathering = ['-c', 'trap "" XFSZ; exec perl "$@"', 'sh'];

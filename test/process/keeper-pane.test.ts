@@ -19,7 +19,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readExit } from '../../src/process/run-directory.ts';
-import { eventually } from '../support/processes.ts';
+import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { endStarted, remember, start } from './started.ts';
 
 const KEEPER = fileURLToPath(new URL('../../src/process/keeper.pl', import.meta.url));
@@ -44,7 +44,7 @@ const path = (name: string) => join(directory, name);
 const command = (group: string) => [
   ...`${KEEPER} ${directory} r-1 title ${group}`.split(' '),
   '',
-  ...'0 0 0 0 nothing sh -c'.split(' '),
+  ...'0 0 0 0 0 nothing sh -c'.split(' '),
   `touch ${path('finalised')}`,
 ];
 const order = (...words: string[]) =>
@@ -133,11 +133,19 @@ describe('a keeper in a pane', () => {
 });
 
 describe('a keeper over what was running already', () => {
+  let watcher: ChildProcess | null = null;
+  /** It sleeps after each look. */
+  const looksOf = (pid: number) =>
+    Number(
+      /^voluntary_ctxt_switches:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0,
+    );
+
   async function watch(pid: number, startTime: string): Promise<string> {
     const keeper = spawn('perl', command('adopted'), {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'] },
     });
+    watcher = keeper;
     // Made by the two 'pipe' entries, which Node gives as duplex streams.
     const [orders, reports] = [keeper.stdio[3], keeper.stdio[4]] as [Duplex, Duplex];
     let report = '';
@@ -160,6 +168,33 @@ describe('a keeper over what was running already', () => {
     const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...inside];
     const said = execFileSync('unshare', words, { encoding: 'utf8', timeout: 40_000, killSignal: 'SIGKILL' });
     expect(said).toBe('reused, left alone');
+  });
+
+  it('goes on watching a program whose main thread has ended, and ends what its other threads started', async () => {
+    // The system call that ends one thread; perl has no other name for it.
+    const exitThread = process.arch === 'x64' ? 60 : 93;
+    const work =
+      '$| = 1; while (<STDIN>) { my $c = fork // die; exec "sleep", 600 unless $c; print "$c\\n" }';
+    const program = `use threads; threads->create(sub { ${work} }); syscall(${exitThread}, 0)`;
+    const harness = start('perl', ['-e', program]);
+    const isHalfGone = () =>
+      /^State:\tZ/m.test(readFileSync(`/proc/${harness.pid}/status`, 'utf8')) &&
+      readdirSync(`/proc/${harness.pid}/task`).length === 2;
+    await eventually('its main thread is gone', isHalfGone);
+    const watching = watch(harness.pid, harness.seen.startTime);
+    await eventually('it is on record', () => existsSync(path('started.json')));
+    harness.child.stdin.write('go\n');
+    const below = remember(Number(await harness.line()));
+    await eventually('it is asked whether it still works', async () => {
+      harness.child.stdin.write('go\n');
+      remember(Number(await harness.line()));
+      return looksOf(watcher?.pid ?? 0) > 3;
+    });
+    expect([existsSync(path('exit.json')), isAlive(harness.seen)]).toEqual([false, true]);
+    signalSeen(harness.seen, 'SIGKILL');
+    expect(await watching).toBe(`executing ${harness.pid}\n`);
+    expect(isAlive(below)).toBe(false);
+    await harness.exited;
   });
 
   it('sees the end of what it watches, and says that it cannot know how', async () => {

@@ -55,6 +55,7 @@ const words = (group: string, firstLook: number) => [
   PRCTL,
   '0',
   '0',
+  '0',
   String(firstLook),
   path('watcher'),
   'sh',

@@ -23,7 +23,7 @@ async function keep(order: string): Promise<{ report: string; finalised: boolean
   const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
   const keeper = spawn(
     'perl',
-    [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', '0', '', ...finaliser],
+    [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', '0', '0', '', ...finaliser],
     {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'] },

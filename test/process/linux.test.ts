@@ -124,7 +124,7 @@ describe('a process of this machine', () => {
     const exitThread = { x64: 60, arm64: 93, riscv64: 93 }[process.arch as 'x64']; // Other processors give undefined.
     expect(exitThread, `the number of the exit system call on ${process.arch}`).toBeTypeOf('number');
     const program = `use threads; threads->create(sub { $| = 1; print while <STDIN> }); syscall(${exitThread}, 0)`;
-    const started = start('perl', ['-e', program]);
+    const started = start('perl', ['-e', program], { env: { HALF: 'gone' } });
     const identity = identify(table, started.pid);
     await eventually('the main thread is gone', () =>
       /^State:\tZ/m.test(readFileSync(`/proc/${started.pid}/status`, 'utf8')),
@@ -132,6 +132,9 @@ describe('a process of this machine', () => {
     started.child.stdin.write('still here\n');
     expect(await started.line()).toBe('still here');
     expect(probe(table, identity)).toEqual({ is: 'alive' });
+    expect(table.startedWith('HALF=gone', [started.pid])).toEqual([started.pid]);
+    expect(table.details(started.pid)?.argv[0]).toBe('perl');
+    expect(table.details(started.pid)?.environment()['HALF']).toBe('gone');
     // A thread that reads cannot be waited for as a child's exit; the signal ends all of them.
     process.kill(started.pid, 'SIGKILL');
     await started.exited;

@@ -75,7 +75,9 @@ export function startedWith(assignment: string): Seen[] {
 function look(pid: number): { startTime: string; isZombie: boolean } | null {
   const fields = fieldsOf(pid);
   if (fields === null) return null;
-  return { startTime: fields[19] ?? '', isZombie: fields[0] === 'Z' || fields[0] === 'X' };
+  // With more than one thread, only the main one has exited.
+  const isZombie = (fields[0] === 'Z' || fields[0] === 'X') && Number(fields[17]) <= 1;
+  return { startTime: fields[19] ?? '', isZombie };
 }
 
 function fieldsOf(pid: number): string[] | null {

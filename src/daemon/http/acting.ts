@@ -217,7 +217,7 @@ function addEnding(app: App, { reeve }: Parts): void {
         const now = await reeve.show(params.session);
         return { ...now, wasLive: result.run.intent !== null };
       }
-      const because = result.is === 'survivors' ? 'processes of it are alive' : result.because;
+      const because = result.because ?? 'processes of it are alive';
       throw new ReeveError(
         result.is === 'survivors' ? 'survivors' : 'unproven',
         `${params.session} could not be retired: ${because}.`,

@@ -1,0 +1,153 @@
+/** The terminal of a foreground run is closed: the command ends, whatever it thinks of a hang-up. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, isAlive, parentOf, see, signalSeen } from '../support/processes.ts';
+import type { Seen } from '../support/processes.ts';
+import { CLI, createSandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+
+/** A busy machine takes its time: only turns a hang into a failure. */
+const LIMIT_MS = 240_000;
+
+let sandbox: Sandbox;
+beforeEach(() => {
+  sandbox = createSandbox();
+});
+afterEach(() => sandbox.cleanUp(), LIMIT_MS);
+
+const REEVE = `${process.execPath} ${CLI}`;
+const STUBBORN = 'trap "" HUP; echo $$ > ready; while :; do sleep 1; done';
+const UNASKABLE = 'trap "" HUP TERM; echo $$ > ready; while :; do sleep 1; done';
+
+/** A real terminal; what holds its other end is killed with it. */
+function onTerminal(command: string): ChildProcess {
+  return spawn('script', ['-qec', command, '/dev/null'], {
+    cwd: sandbox.root,
+    env: { ...sandbox.env, TERM: 'xterm' },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+}
+
+/** The launcher is the parent of the keeper, which is that of the command. */
+function launcherOf(worker: Seen): Seen {
+  return see(parentOf(parentOf(worker.pid)));
+}
+
+async function endedRun() {
+  return eventually(
+    'the end is on record',
+    async () => {
+      const { run } = await sandbox.show('a');
+      return run.state === 'ended' && run;
+    },
+    LIMIT_MS,
+  );
+}
+
+describe('a command that ignores a hang-up', () => {
+  it.each([
+    ['the launcher leads the terminal’s session', `exec ${REEVE} run -s a -- sh -c '${STUBBORN}'`],
+    ['a shell does', `${REEVE} run -s a -- sh -c '${STUBBORN}'; true`],
+    ['its input is not the terminal', `exec ${REEVE} run -s a -- sh -c '${STUBBORN}' < /dev/null`],
+  ])(
+    'is asked to end when its terminal is closed, and %s',
+    async (_, command) => {
+      const terminal = onTerminal(command);
+      const worker = await sandbox.pidFrom('ready');
+      terminal.kill('SIGKILL');
+      expect(await endedRun()).toMatchObject({
+        outcome: 'stopped',
+        signal: 'SIGTERM',
+        reason: expect.stringContaining('terminal was closed'),
+      });
+      expect(isAlive(worker)).toBe(false);
+    },
+    60_000,
+  );
+
+  it(
+    'is killed when it does not care about that either',
+    async () => {
+      const terminal = onTerminal(`exec ${REEVE} run -s a -- sh -c '${UNASKABLE}'`);
+      const worker = await sandbox.pidFrom('ready');
+      terminal.kill('SIGKILL');
+      expect(await endedRun()).toMatchObject({ outcome: 'stopped', signal: 'SIGKILL' });
+      expect(isAlive(worker)).toBe(false);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'ends also when its launcher is killed together with the terminal',
+    async () => {
+      const terminal = onTerminal(`exec ${REEVE} run -s a -- sh -c '${STUBBORN}'`);
+      const worker = await sandbox.pidFrom('ready');
+      signalSeen(launcherOf(worker), 'SIGKILL');
+      terminal.kill('SIGKILL');
+      expect(await endedRun()).toMatchObject({ outcome: 'stopped', signal: 'SIGTERM' });
+      expect(isAlive(worker)).toBe(false);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('the end of a terminal is not meant for', () => {
+  it(
+    'a run under nohup',
+    async () => {
+      const terminal = onTerminal(
+        `nohup ${REEVE} run -s a -- sh -c 'echo $$ > ready; exec sleep 600' > out 2>&1; true`,
+      );
+      const worker = await sandbox.pidFrom('ready');
+      const [launcher, keeper] = [launcherOf(worker), see(parentOf(worker.pid))];
+      terminal.kill('SIGKILL');
+      for (const each of [launcher, keeper, worker]) await heardOfIt(each);
+      expect((await sandbox.show('a')).run.liveness).toBe('alive');
+      expect([launcher, keeper, worker].map(isAlive)).toEqual([true, true, true]);
+      await sandbox.reeve(['kill', 'a']);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'a detached run',
+    async () => {
+      const terminal = onTerminal(
+        `${REEVE} run -d -s a -- sh -c 'echo $$ > ready; exec sleep 600'; read line`,
+      );
+      const worker = await sandbox.pidFrom('ready');
+      terminal.kill('SIGKILL');
+      await eventually('the terminal is gone', () => terminal.signalCode !== null);
+      expect((await sandbox.show('a')).run.liveness).toBe('alive');
+      expect(isAlive(worker)).toBe(true);
+      await sandbox.reeve(['kill', 'a']);
+    },
+    LIMIT_MS,
+  );
+});
+
+it(
+  'a hang-up that somebody only sends, with the terminal still there, is the command’s own business',
+  async () => {
+    const counting =
+      'trap "echo hup >> hups" HUP; echo $$ > ready; while [ ! -e hups ]; do sleep 0.02; done; exit 3';
+    const terminal = onTerminal(`exec ${REEVE} run -s a -- sh -c '${counting}'`);
+    const worker = await sandbox.pidFrom('ready');
+    signalSeen(launcherOf(worker), 'SIGHUP');
+    expect(await endedRun()).toMatchObject({ outcome: 'failed', exitCode: 3 });
+    await eventually('the terminal is closed', () => terminal.exitCode !== null);
+  },
+  LIMIT_MS,
+);
+
+/** The kernel sends the signal before it takes the terminal away; nothing of it is waiting to be delivered any more. */
+async function heardOfIt({ pid }: Seen): Promise<void> {
+  await eventually('it has heard of it', () => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const hasTerminal = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4] !== '0';
+    const isDelivered = /^ShdPnd:\s*0*$/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
+    return !hasTerminal && isDelivered;
+  });
+}

@@ -238,7 +238,11 @@ function survive(run: LiveRun, step: Extract<Step, { kind: 'survive' }>): StepRe
   return {
     taken: true,
     run: { ...run, intent: { ...run.intent, failed: step.because } },
-    event: { kind: 'run.survivors', actor: step.actor, data: { survivors: step.survivors } },
+    event: {
+      kind: 'run.survivors',
+      actor: step.actor,
+      data: { survivors: step.survivors, because: step.because },
+    },
   };
 }
 

@@ -204,7 +204,7 @@ function containmentOf(data: StoryEvent['data']): string {
 function survivors(members: unknown, because: unknown): string {
   const names = (members as { name: string; pid: number }[]).map(({ name, pid }) => `${name} (pid ${pid})`);
   return names.length === 0 && typeof because === 'string'
-    ? `It cannot be said to be gone: ${because}`
+    ? `It could not be ended: ${because}`
     : `Some of its processes could not be ended and are alive: ${names.join(', ')}`;
 }
 

@@ -53,7 +53,11 @@ function survives(run: LiveRun): StepResult {
   const intent = run.intent === null ? null : { ...run.intent, failed: STEPS.survive.because };
   return taken(
     { ...run, intent },
-    { kind: 'run.survivors', actor: 'bob', data: { survivors: STEPS.survive.survivors, because: STEPS.survive.because } },
+    {
+      kind: 'run.survivors',
+      actor: 'bob',
+      data: { survivors: STEPS.survive.survivors, because: STEPS.survive.because },
+    },
   );
 }
 

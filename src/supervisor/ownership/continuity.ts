@@ -26,7 +26,7 @@ export async function keepContinuity(context: Context): Promise<void> {
   // Before the store: what was seen of it was there by then, so the store cannot seem to be behind for a write meanwhile.
   const seen = readSeen(ground);
   const state = await context.store.state(hostOf(context).id, seen);
-  if (state.recordedSystem === '' && state.system !== '') await context.store.recordSystem(state.system);
+  if (state.recordedSystem === '' && state.system !== '') await recordSystem(context, state.system);
   const verdict = judgeContinuity(seen, state);
   switch (verdict.is) {
     case 'continued':
@@ -38,6 +38,15 @@ export async function keepContinuity(context: Context): Promise<void> {
       return;
     case 'broken':
       await recover(context, ground, { seen, state, because: verdict.because });
+  }
+}
+
+/** Whoever may only read leaves it to the next one who may write. */
+async function recordSystem({ store }: Context, system: string): Promise<void> {
+  try {
+    await store.recordSystem(system);
+  } catch (error) {
+    if (!(error instanceof ReeveError && error.code === 'store_unavailable')) throw error;
   }
 }
 

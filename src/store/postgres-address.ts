@@ -8,7 +8,7 @@ import { ReeveError } from '../api/errors.ts';
 export type PostgresParameters = Readonly<Record<string, string>>;
 
 /** Every keyword that libpq knows, with the variable that stands in for it. */
-const KEYWORDS: ReadonlyMap<string, string | null> = new Map([
+export const KEYWORDS: ReadonlyMap<string, string | null> = new Map([
   ['host', 'PGHOST'],
   ['hostaddr', 'PGHOSTADDR'],
   ['port', 'PGPORT'],
@@ -58,7 +58,7 @@ export function parseAddress(address: string): PostgresParameters {
   return scheme === undefined ? parseKeywords(address) : parseUri(address.slice(scheme.length));
 }
 
-function badAddress(why: string): ReeveError {
+export function badAddress(why: string): ReeveError {
   return new ReeveError('usage', `REEVE_STORE is not a PostgreSQL address: ${why}.`, {
     hint: 'It looks like postgres://user:password@host:5432/database, or like "host=… dbname=…", or like "service=…".',
   });

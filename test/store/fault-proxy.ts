@@ -125,19 +125,22 @@ function join(state: State, client: Socket, server: Socket): void {
   });
 }
 
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
 /** Calls back with each whole message, however the bytes arrive. */
 function messageReader(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
-  let typeLength = 0; // The start-up message has no type.
+  let typeLength = 0; // The start-up message has no type, nor has the question for TLS before it.
   return (chunk) => {
     rest = Buffer.concat([rest, chunk]);
     for (;;) {
       if (rest.length < typeLength + 4) return;
       const length = typeLength + rest.readUInt32BE(typeLength);
       if (rest.length < length) return;
-      onMessage(rest.subarray(0, length));
+      const message = rest.subarray(0, length);
+      onMessage(message);
       rest = rest.subarray(length);
-      typeLength = 1;
+      if (!message.equals(SSL_REQUEST)) typeLength = 1;
     }
   };
 }

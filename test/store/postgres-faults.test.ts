@@ -240,7 +240,13 @@ describe.concurrent('a server that cannot be used is told as unavailable, within
     const store = await openStore({ postgres: url });
     await store.close();
     await sql(url, `alter database ${databaseOf(url)} set default_transaction_read_only = on`);
-    await expectUnavailable(openPostgres(url));
+    const readOnly = await openStore({ postgres: url });
+    try {
+      expect(await readOnly.live()).toStrictEqual([]);
+      await expectUnavailable(readOnly.claim(claimOf('alpha')));
+    } finally {
+      await readOnly.close();
+    }
   });
 });
 

@@ -9,6 +9,8 @@ export interface RunMarks {
   readonly token: string;
   readonly sessionName: string;
   readonly home: string;
+  /** Variables that would open the whole store: an agent holds its own run's token and no more. */
+  readonly withheld: readonly string[];
 }
 
 /** Variables of Reeve itself that only steer it, and so may pass on to a nested Reeve. */
@@ -19,16 +21,6 @@ const PASSED_ON = new Set(['REEVE_HOME', 'REEVE_CONFIG', 'REEVE_STORE', 'REEVE_C
  * the word refuses it; with no word at all, the store in the state directory would be opened instead.
  */
 export const WITHHELD_STORE = 'withheld';
-
-/** An agent holds its own run's token and no more: an address with a password in it would open the whole store. */
-export function withholdsStore(inherited: Readonly<Record<string, string | undefined>>): boolean {
-  const address = inherited['REEVE_STORE'] ?? '';
-  return address === WITHHELD_STORE || hasPassword(address);
-}
-
-function hasPassword(address: string): boolean {
-  return URL.canParse(address) && new URL(address).password !== '';
-}
 
 /**
  * `harnessVariables` are the names by which any known harness marks its children. A harness that inherits another
@@ -43,11 +35,12 @@ export function scrubEnvironment(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       !harnessVariables.has(entry[0]) &&
-      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])),
+      (!entry[0].startsWith('REEVE_') || PASSED_ON.has(entry[0])) &&
+      !marks.withheld.includes(entry[0]),
   );
   return {
     ...Object.fromEntries(kept.map(([name, value]) => [name, fromAnywhere(name, value)])),
-    ...(withholdsStore(inherited) ? { REEVE_STORE: WITHHELD_STORE } : {}),
+    ...(marks.withheld.length > 0 ? { REEVE_STORE: WITHHELD_STORE } : {}),
     REEVE_HOME: marks.home,
     [RUN_MARK]: marks.runId,
     [TOKEN_VARIABLE]: marks.token,
@@ -75,9 +68,10 @@ const KEPT = [
 export function keeperEnvironment(
   inherited: Readonly<Record<string, string | undefined>>,
   home: string,
+  withheld: readonly string[] = [],
 ): Record<string, string> {
   const passed = KEPT.flatMap((name) => {
-    const value = inherited[name];
+    const value = withheld.includes(name) ? undefined : inherited[name];
     return value === undefined ? [] : [[name, fromAnywhere(name, value)] as const];
   });
   return { ...Object.fromEntries(passed), LC_ALL: 'C', REEVE_HOME: home };

@@ -20,8 +20,9 @@
 # Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise and fsync
 # (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
 # command of the finaliser, whose first word is the program that runs both.
-# Message on descriptor 3, fields separated by NUL: directory, number of files to hold, those, what to announce in them,
-# number of environment entries, those, number of words of the command, those, "go".
+# Message on descriptor 3, fields separated by NUL: number of environment entries for the watcher and the finaliser, those,
+# directory, number of files to hold, those, what to announce in them, number of the harness's environment entries, those,
+# number of words of the command, those, "go".
 use strict;
 
 # Standard error is the harness's: not a word of the keeper may get into it.
@@ -64,6 +65,7 @@ unless ($is_pane) {
 
 my $message = $is_pane ? read_pipe("$run_dir/order") : read_all(3);
 my @fields = split /\0/, $message, -1;
+my %secrets = map { split /=/, $_, 2 } splice @fields, 0, shift(@fields) // 0;
 my ($directory, $hold_size) = splice @fields, 0, 2;
 my @to_hold = splice @fields, 0, $hold_size // 0;
 my ($announcement, $environment_size) = splice @fields, 0, 2;
@@ -76,6 +78,8 @@ unless (defined $last && $last eq 'go' && $command_size =~ /^[1-9]\d*$/ && @comm
     rmdir $cgroup if $cgroup ne ''; # Nobody else may know of it yet.
     finalise($record);
 }
+# For the watcher and the finaliser. Not before it is known to be whole: a password cut short, or a host, is another's.
+@ENV{keys %secrets} = values %secrets;
 my @open_until_exec;
 my $is_born_inside = 0;
 my %held; # Path to handle.

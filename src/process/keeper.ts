@@ -38,6 +38,11 @@ export interface HarnessOrder {
   /** The files that the keeper holds locked for as long as the run lasts, and what it writes into them. */
   readonly hold: readonly string[];
   readonly announcement: string;
+  /**
+   * What the keeper hands to the programs it runs, and what must not be in its own environment: that stands in /proc for
+   * as long as the run lasts, and in a pane of tmux it comes by way of a command line.
+   */
+  readonly secrets: Readonly<Record<string, string>>;
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -152,17 +157,17 @@ function keeperOf(child: ChildProcess): Keeper {
   };
 }
 
-export function encodeOrder(harness: HarnessOrder): string {
-  const environment = Object.entries(harness.environment).map(([name, value]) => `${name}=${value}`);
+export function encodeOrder({ secrets, cwd, hold, announcement, environment, argv }: HarnessOrder): string {
+  const lines = (entries: Readonly<Record<string, string>>) =>
+    Object.entries(entries).map(([name, value]) => `${name}=${value}`);
+  const counted = (words: readonly string[]) => [words.length, ...words];
   return [
-    harness.cwd,
-    harness.hold.length,
-    ...harness.hold,
-    harness.announcement,
-    environment.length,
-    ...environment,
-    harness.argv.length,
-    ...harness.argv,
+    ...counted(lines(secrets)),
+    cwd,
+    ...counted(hold),
+    announcement,
+    ...counted(lines(environment)),
+    ...counted(argv),
     'go',
   ].join('\0');
 }

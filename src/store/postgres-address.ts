@@ -53,6 +53,13 @@ export const KEYWORDS: ReadonlyMap<string, string | null> = new Map([
   ['load_balance_hosts', 'PGLOADBALANCEHOSTS'],
 ]);
 
+const FILES = new Set(['passfile', 'servicefile', 'sslcert', 'sslkey', 'sslrootcert', 'sslcrl']);
+
+/** Whether the value is a path. */
+export function isFile(keyword: string, value: string): boolean {
+  return FILES.has(keyword) && value !== 'system';
+}
+
 export function parseAddress(address: string): PostgresParameters {
   const scheme = /^postgres(?:ql)?:\/\//.exec(address)?.[0];
   return scheme === undefined ? parseKeywords(address) : parseUri(address.slice(scheme.length));

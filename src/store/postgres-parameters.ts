@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
-import { badAddress, KEYWORDS, parseAddress } from './postgres-address.ts';
+import { badAddress, isFile, KEYWORDS, parseAddress } from './postgres-address.ts';
 import type { PostgresParameters } from './postgres-address.ts';
 import { passwordFrom } from './postgres-passfile.ts';
 import { tlsFrom } from './postgres-tls.ts';
@@ -49,7 +49,6 @@ const SHORTEST_TIMEOUT_S = 2;
 const SOCKET_DIRECTORIES = ['/var/run/postgresql', '/tmp'];
 /** Where libpq was built to look, by distribution. */
 const SERVICE_DIRECTORIES = ['/etc/postgresql-common', '/etc/sysconfig/pgsql', '/etc'];
-const FILES = new Set(['passfile', 'servicefile', 'sslcert', 'sslkey', 'sslrootcert', 'sslcrl']);
 
 export function planFrom(address: string, environment: Environment): PostgresPlan {
   const found = parametersFrom(address, environment);
@@ -80,20 +79,6 @@ export function planFrom(address: string, environment: Environment): PostgresPla
   };
 }
 
-/** What the end of a run needs to reach the same store from another directory, with hardly any environment. */
-export function storeVariablesIn(environment: Environment): Record<string, string> {
-  if ((environment['REEVE_STORE'] ?? '') === '') return {};
-  const byVariable = [...KEYWORDS].flatMap(([keyword, name]) =>
-    name === null ? [] : [[name, keyword] as const],
-  );
-  return Object.fromEntries(
-    [...byVariable, ['PGSYSCONFDIR', 'servicefile'] as const].flatMap(([name, keyword]) => {
-      const value = environment[name] ?? '';
-      return value === '' ? [] : [[name, isFile(keyword, value) ? resolve(value) : value] as const];
-    }),
-  );
-}
-
 function parametersFrom(address: string, environment: Environment): PostgresParameters {
   const given = inPlace(parseAddress(address));
   const outside = Object.fromEntries(
@@ -105,10 +90,6 @@ function parametersFrom(address: string, environment: Environment): PostgresPara
   const { service, servicefile } = { ...outside, ...given };
   const served = service === undefined ? {} : inPlace(readService(service, servicefile, environment));
   return { ...outside, ...served, ...given };
-}
-
-function isFile(keyword: string, value: string): boolean {
-  return FILES.has(keyword) && value !== 'system';
 }
 
 /** Nothing counts as not given. A relative path would lead elsewhere for whatever records the end of a run. */
@@ -216,7 +197,7 @@ function timeoutFrom(text: string | undefined): number {
   return seconds <= 0 ? CONNECT_TIMEOUT_MS : Math.max(SHORTEST_TIMEOUT_S, seconds) * 1_000;
 }
 
-export function oneOf<T extends string>(keyword: string, known: readonly T[], value: string): T {
+function oneOf<T extends string>(keyword: string, known: readonly T[], value: string): T {
   const found = known.find((one) => one === value);
   if (found === undefined) throw badAddress(`${keyword} is one of ${known.join(', ')}`);
   return found;

@@ -19,6 +19,8 @@ import { signalProven } from '../process/run-tree.ts';
 import { noteSpared } from '../process/spared.ts';
 import { isInTerminalForeground } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
+import { storeSecretsIn } from '../store/store-secrets.ts';
+import { storeVariablesIn } from '../store/store-variables.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
 import type { Execution } from './harness-launch.ts';
@@ -78,7 +80,10 @@ export async function startClaimed(
       group,
       output: run.mode === 'adopted' ? { log: '/dev/null' } : outputOf(run, foregroundOutput),
       containment,
-      environment: keeperEnvironment(context.environment, context.home.path),
+      environment: {
+        ...keeperEnvironment(context.environment, context.home.path, storeSecretsIn(context.environment)),
+        ...storeVariables(context, 'open'),
+      },
       finaliser: [process.execPath, programPath('finaliser'), run.id],
       watcher: programPath('watcher'),
       firstLookMs,
@@ -109,7 +114,8 @@ export async function startClaimed(
     ...execution.environment,
     ...keeper.terminal,
   };
-  keeper.letGo({ ...held, argv: execution.argv, cwd: run.cwd, environment });
+  const secrets = storeVariables(context, 'secret');
+  keeper.letGo({ ...held, argv: execution.argv, cwd: run.cwd, environment, secrets });
   await checkpoint('launch.released');
   return afterRelease(context, claimed, keeper, { token, group });
 }
@@ -293,7 +299,18 @@ function harnessEnvironment(context: Context, { session, run }: SessionWithRun, 
     token,
     sessionName: session.name,
     home: context.home.path,
+    withheld: storeSecretsIn(context.environment),
   });
+}
+
+/** What the finaliser and the watcher reach the store by, and of it what may be in an environment for all of a run. */
+function storeVariables({ environment }: Context, which: 'open' | 'secret'): Record<string, string> {
+  const secrets = storeSecretsIn(environment);
+  return Object.fromEntries(
+    Object.entries(storeVariablesIn(environment)).filter(
+      ([name]) => secrets.includes(name) === (which === 'secret'),
+    ),
+  );
 }
 
 function atMost(context: Context): Containment['by'] {

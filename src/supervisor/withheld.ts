@@ -2,8 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
-import { WITHHELD_STORE, withholdsStore } from '../process/environment.ts';
+import { WITHHELD_STORE } from '../process/environment.ts';
 import { RUN_MARK } from '../process/tree.ts';
+import { storeSecretsIn } from '../store/store-secrets.ts';
 import type { Home } from './home.ts';
 import { spoolIn } from './spooled-write.ts';
 
@@ -13,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const MARK = '.store-withheld';
 
 export function noteWithheld(spool: string, environment: Environment): void {
-  if (withholdsStore(environment)) writeFileSync(join(spool, MARK), '', { mode: 0o600 });
+  if (storeSecretsIn(environment).length > 0) writeFileSync(join(spool, MARK), '', { mode: 0o600 });
 }
 
 export function isStoreWithheld(home: Home, environment: Environment): boolean {

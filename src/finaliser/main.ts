@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
 import { finaliseOwn } from '../supervisor/finalise-own.ts';
 
-/** A store that is locked, full or away for longer than this is left to the next reader. */
+/** A store that is locked, full or away for longer than this, which is longer than a failover, is left to the next reader. */
 const ATTEMPTS = 30;
+const GIVE_UP_AFTER_MS = 120_000;
 const PAUSE_MS = 1_000;
 
 // A terminal's Ctrl-C or hang-up is meant for the harness, which has already ended.
@@ -22,7 +23,7 @@ async function main(runId: string, record: string): Promise<void> {
       return;
     } catch (error) {
       process.exitCode = 1;
-      if (attempt === ATTEMPTS || !isPassing(error)) return;
+      if (attempt === ATTEMPTS || performance.now() > GIVE_UP_AFTER_MS || !isPassing(error)) return;
       await sleep(PAUSE_MS);
     }
   }

@@ -5,6 +5,7 @@ import { createLinuxProcessTable } from '../process/linux.ts';
 import type { ProcessTable } from '../process/process-table.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import { openStore } from '../store/open.ts';
+import type { Patience } from '../store/postgres.ts';
 import type { Store } from '../store/store.ts';
 import { homeAt, homeFrom, prepareHome } from './home.ts';
 import type { Home } from './home.ts';
@@ -32,6 +33,8 @@ export interface OpenOptions {
   readonly store?: string;
   readonly actor?: string;
   readonly environment?: Environment;
+  /** How long a PostgreSQL that cannot be reached is waited for; by default 10 seconds. */
+  readonly patience?: Patience;
 }
 
 /** What there is without the store: enough to find a daemon, also while the store is away. */
@@ -59,7 +62,9 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
   const { home, table, environment } = openMachine(options);
   if (isWithheld(options)) throw notFromInside();
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
-  const store = await openStore(postgres === '' ? { sqlite: home.database } : { postgres });
+  const store = await openStore(
+    postgres === '' ? { sqlite: home.database } : { postgres, environment, ...patienceOf(options) },
+  );
   const context = {
     home,
     store,
@@ -75,6 +80,10 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
     await store.close();
     throw error;
   }
+}
+
+function patienceOf({ patience }: OpenOptions): { patience?: Patience } {
+  return patience === undefined ? {} : { patience };
 }
 
 function openProcessTable(installation: string): ProcessTable {

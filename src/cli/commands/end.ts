@@ -1,7 +1,7 @@
 /** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
-import { openReeve } from '../../supervisor/reeve.ts';
 import { LEFT, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { openPatiently } from '../with-reeve.ts';
 
 export interface EndOptions extends OutputOptions {
   readonly grace?: number;
@@ -9,7 +9,7 @@ export interface EndOptions extends OutputOptions {
 }
 
 export async function stop(reference: string, options: EndOptions): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const { session, run, wasLive } =
       options.assumeGone === true
@@ -34,7 +34,7 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
 }
 
 export async function rm(references: readonly string[], options: OutputOptions): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const removed: string[] = [];
     for (const reference of references) removed.push((await reeve.remove(reference)).name);
@@ -47,7 +47,7 @@ export async function rm(references: readonly string[], options: OutputOptions):
 
 /** For a harness or its tools: the run and its token come from the environment that the run was given. */
 export async function heartbeat(options: OutputOptions): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const beat = await reeve.heartbeat();
     print(options, beat, beat.accepted ? '' : LEFT);

@@ -5,13 +5,13 @@ import type { SubmissionView } from '../../api/submission-view.ts';
 import { clock } from '../../api/time-words.ts';
 import { MAX_SUBMISSION_BYTES } from '../../lifecycle/submission.ts';
 import type { AddUsageRequest } from '../../supervisor/add-usage.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
 import { textOf } from '../../supervisor/submit.ts';
 import type { Submitted } from '../../supervisor/submit.ts';
 import { LEFT, outputWidth, print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { painted, span } from '../render/line.ts';
 import { plainText } from '../render/width.ts';
+import { openPatiently } from '../with-reeve.ts';
 
 interface SubmitOptions extends OutputOptions {
   readonly data?: string;
@@ -25,7 +25,7 @@ export async function submit(options: SubmitOptions): Promise<number> {
     });
   }
   const data = textOf(await readBytes(options.data));
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const submitted = await reeve.submit({ data, key: options.key });
     print(options, submitted, submitted.accepted ? acceptedWords(submitted) : LEFT);
@@ -62,7 +62,7 @@ export async function submitLs(
   session: string | undefined,
   options: OutputOptions & { refused?: boolean },
 ): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const found = await reeve.submissions({ session, refused: options.refused });
     const lines = found.submissions.map((each) => painted([span(lineOf(each))], outputWidth()));
@@ -79,7 +79,7 @@ function lineOf({ at, id, session, run, bytes, because }: SubmissionView): strin
 }
 
 export async function submitShow(id: string, options: OutputOptions): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const found = await reeve.submission(id);
     if (options.json === true) print(options, found, '');
@@ -106,7 +106,7 @@ export async function usageAdd({ json, model, ...spent }: UsageFlags): Promise<n
       hint: 'See: reeve usage add --help',
     });
   }
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const added = await reeve.addUsage({ ...spent, model });
     print({ json }, added, added.accepted ? (added.again ? 'It was counted before.' : '') : LEFT);

@@ -5,7 +5,6 @@ import type { OnParentEnd } from '../../lifecycle/child.ts';
 import type { EndedRun } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
 import type { BudgetChange, OnExceeded } from '../../lifecycle/session-budget.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
@@ -14,6 +13,7 @@ import { print, say } from '../output.ts';
 import { accepted, describeUnmanaged, ownerDetails } from '../../supervisor/owner-words.ts';
 import { ERRORS } from '../../api/errors.ts';
 import { clock } from '../../api/time-words.ts';
+import { openPatiently } from '../with-reeve.ts';
 
 export interface StartOptions {
   readonly session?: string;
@@ -90,7 +90,7 @@ async function start(
   options: StartOptions,
   launch: (reeve: Reeve, request: Omit<LaunchRequest, 'argv' | 'session'>) => Promise<LaunchResult>,
 ): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   const signals = options.detach === true || options.tmux === true ? null : new HeldSignals();
   try {
     const result = await launch(reeve, {

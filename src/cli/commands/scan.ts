@@ -1,14 +1,14 @@
 /** `scan` and `adopt`: harnesses that live on this machine, whoever started them. */
 import { ReeveError } from '../../api/errors.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
 import type { Leftover, Scan, ScannedHarness } from '../../supervisor/scan.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, green, red, yellow } from '../render/style.ts';
 import { age } from '../../api/time-words.ts';
+import { openPatiently } from '../with-reeve.ts';
 
 export async function scan(options: OutputOptions): Promise<number> {
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const found = await reeve.scan();
     print(options, found, renderScan(found, Date.now()));
@@ -70,7 +70,7 @@ export async function adopt(word: string, options: OutputOptions & { session?: s
       hint: '`reeve scan` lists live harnesses with theirs.',
     });
   }
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const { session, run } = await reeve.adopt(Number(word), { session: options.session });
     const text = `${session.name}: pid ${word} is supervised from now on, as run ${run.id}. Its exit code cannot be known; its end, and the end of what it started, will be.`;

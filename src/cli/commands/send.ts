@@ -1,8 +1,8 @@
 /** `send`: a message into a session that runs in tmux. */
 import { ReeveError } from '../../api/errors.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { openPatiently } from '../with-reeve.ts';
 
 export async function send(
   reference: string,
@@ -10,7 +10,7 @@ export async function send(
   options: OutputOptions & { queue?: boolean },
 ): Promise<number> {
   const text = given === '-' ? await readInput() : given;
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   const leave = new AbortController();
   const onInterrupt = () => leave.abort();
   process.once('SIGINT', onInterrupt);

@@ -1,10 +1,10 @@
 /** `usage`: what was spent. */
 import { sinceFrom } from '../../api/since-words.ts';
 import type { UsageBy } from '../../api/usage-view.ts';
-import { openReeve } from '../../supervisor/reeve.ts';
 import { outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderUsage } from '../render/usage.ts';
+import { openPatiently } from '../with-reeve.ts';
 
 export async function usage(
   session: string | undefined,
@@ -12,7 +12,7 @@ export async function usage(
 ): Promise<number> {
   // Before anything is opened: a slip of the finger needs no store.
   const sinceMs = options.since === undefined ? undefined : sinceFrom(options.since, Date.now());
-  const reeve = await openReeve();
+  const reeve = await openPatiently();
   try {
     const view = await reeve.usage({ session, by: options.by, sinceMs, tree: options.tree });
     for (const problem of view.problems) say(`not all is read: ${problem}`);

@@ -16,7 +16,7 @@ const SLOW_COMMITS = ['fsync=on', 'synchronous_commit=on', 'commit_delay=10000',
 const WRITER = fileURLToPath(new URL('postgres-writer.ts', import.meta.url));
 
 export async function measurePostgresClaims(): Promise<readonly Figure[]> {
-  const server = await startPostgres(SLOW_COMMITS);
+  const server = await startPostgres({ settings: SLOW_COMMITS });
   const writers: ChildProcess[] = [];
   try {
     const url = await server.createDatabase();

@@ -13,7 +13,7 @@ const WATCHED_MS = 60_000;
 const QUIET_SERVER = ['autovacuum=off'];
 
 export async function measurePostgresDaemon(built: Built): Promise<readonly Figure[]> {
-  const server = await startPostgres(QUIET_SERVER);
+  const server = await startPostgres({ settings: QUIET_SERVER });
   try {
     const url = await server.createDatabase();
     const name = new URL(url).pathname.slice(1);

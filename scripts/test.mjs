@@ -12,6 +12,7 @@ const chosen = process.argv.slice(2);
 
 const missing = () => [
   ...(hasPostgres() ? [] : ['postgresql']),
+  ...(onPath('pgbouncer') ? [] : ['pgbouncer']),
   ...(onPath('tmux') ? [] : ['tmux']),
   ...(process.env.REEVE_CHROMIUM !== undefined || onPath('chromium') ? [] : ['chromium']),
 ];
@@ -42,7 +43,7 @@ function hasPostgres() {
     ),
   ];
   return directories.some((directory) =>
-    ['initdb', 'postgres'].every((program) => existsSync(join(directory, program))),
+    ['initdb', 'postgres', 'pg_basebackup'].every((program) => existsSync(join(directory, program))),
   );
 }
 
@@ -51,7 +52,9 @@ function entriesOf(directory) {
 }
 
 function onPath(program) {
-  return (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
+  // Where Debian puts servers, which a user's own path may lack.
+  const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
+  return directories.some((directory) => existsSync(join(directory, program)));
 }
 
 /** Only as root or with a sudo that asks for nothing; otherwise a person decides. */

@@ -7,6 +7,7 @@ import type pg from 'pg';
 import { isConnectionLoss, isReadOnly, Unreached } from './postgres-errors.ts';
 
 const IDLE_MS = 10_000;
+const GOODBYE_MS = 1_000;
 
 export class PostgresPool {
   readonly #connect: () => Promise<pg.Client>;
@@ -59,7 +60,7 @@ export class PostgresPool {
     if (this.#lent > 0) await new Promise<void>((resolve) => (this.#allBack = resolve));
     const idle = this.#idle.splice(0);
     for (const { timer } of idle) clearTimeout(timer);
-    await Promise.all(idle.map(({ client }) => client.end()));
+    await Promise.all(idle.map(({ client }) => sayGoodbye(client)));
   }
 
   async #take(): Promise<pg.Client> {
@@ -92,6 +93,14 @@ export class PostgresPool {
     for (const { timer } of this.#idle.splice(index, 1)) clearTimeout(timer);
     discard(client);
   }
+}
+
+/** Waited for, so that a process does not exit in the middle of it; of a server that is silent, not for long. */
+async function sayGoodbye(client: pg.Client): Promise<void> {
+  const socket = socketOf(client).ref();
+  const timer = setTimeout(() => socket.destroy(), GOODBYE_MS);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
 }
 
 /** Whether it is told makes no difference to anybody any more. */

@@ -194,6 +194,8 @@ function sqlOf(client: pg.Client): UnitOfWork {
  * own yet; a server that does not tell this user is not judged by it.
  */
 async function systemOf(query: (text: string) => Promise<{ rows: readonly Row[] }>): Promise<string> {
+  // What is refused would take the whole transaction with it.
+  await query('savepoint asked');
   try {
     const { rows } = await query(
       `select case when pg_is_in_recovery() then '' else
@@ -202,8 +204,9 @@ async function systemOf(query: (text: string) => Promise<{ rows: readonly Row[] 
     );
     return String(rows[0]?.['system'] ?? '');
   } catch (error) {
-    if (error instanceof pg.DatabaseError && error.code === NO_RIGHT) return '';
-    throw error;
+    if (!(error instanceof pg.DatabaseError) || error.code !== NO_RIGHT) throw error;
+    await query('rollback to savepoint asked');
+    return '';
   }
 }
 

@@ -116,7 +116,7 @@ it('a run on a host that is not this one is unknown, stands in the way, and only
 
 it('an address without a server is unknown (7), in one sentence without the password', async () => {
   const result = await sandbox.reeve(['ls'], {
-    env: { REEVE_STORE: 'postgres://me:secret@127.0.0.1:1/reeve' },
+    env: { REEVE_STORE: 'postgres://me:secret@127.0.0.1:1/reeve', REEVE_STORE_WAIT: '1' },
   });
   expect(result.code).toBe(7);
   expect(result.stderr).not.toContain('secret');

@@ -25,6 +25,8 @@ export interface FaultProxy {
   url(direct: string): string;
   /** The faults that the next commits meet, one each. */
   atCommits(...faults: CommitFault[]): void;
+  /** So many next connections are killed by the server in the moment in which they are ready. */
+  atHandOvers(count: number): void;
   /** How many of them were met. */
   faultsMet(): number;
   /** Nothing passes any more, on old and new connections. */
@@ -33,7 +35,7 @@ export interface FaultProxy {
 }
 
 export async function startFaultProxy(target: { host: string; port: number }): Promise<FaultProxy> {
-  const state: State = { pending: [], met: 0, isMute: false, sockets: new Set() };
+  const state: State = { pending: [], handOvers: 0, met: 0, isMute: false, sockets: new Set() };
   const server = createServer((client) => join(state, client, connect(target.port, target.host)));
   server.listen(0, target.host);
   await once(server, 'listening');
@@ -42,6 +44,9 @@ export async function startFaultProxy(target: { host: string; port: number }): P
   return {
     url: (direct) => direct.replace(`:${target.port}/`, `:${address.port}/`),
     atCommits: (...faults) => state.pending.push(...faults),
+    atHandOvers: (count) => {
+      state.handOvers = count;
+    },
     faultsMet: () => state.met,
     mute: () => {
       state.isMute = true;
@@ -56,6 +61,7 @@ export async function startFaultProxy(target: { host: string; port: number }): P
 
 interface State {
   readonly pending: CommitFault[];
+  handOvers: number;
   met: number;
   isMute: boolean;
   readonly sockets: Set<Socket>;
@@ -116,6 +122,13 @@ function join(state: State, client: Socket, server: Socket): void {
   });
   server.on('data', (chunk) => {
     if (state.isMute || isMute) return;
+    if (state.handOvers > 0 && chunk.includes(READY)) {
+      state.handOvers -= 1;
+      state.met += 1;
+      client.end(Buffer.concat([Buffer.from(chunk), KILLED]));
+      server.destroy();
+      return;
+    }
     if (answer === 'pass') {
       client.write(chunk);
       return;
@@ -123,6 +136,22 @@ function join(state: State, client: Socket, server: Socket): void {
     answered += Buffer.from(chunk).toString('latin1');
     if (/COMMIT\0Z/.test(answered)) cut();
   });
+}
+
+/** ReadyForQuery, and what a server says before it ends a connection: in one piece, as they come when it is killed then. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const KILLED = errorMessage(
+  'SFATAL',
+  'VFATAL',
+  'C57P01',
+  'Mterminating connection due to administrator command',
+);
+
+function errorMessage(...fields: readonly string[]): Buffer {
+  const body = Buffer.from(`${fields.join('\0')}\0\0`, 'latin1');
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from('E'), length, body]);
 }
 
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);

@@ -354,7 +354,7 @@ it('a reader whose clock counts from another boot, or whose /proc is another’s
 it('reading the store fails with unknown (7), and nothing is ended for it', async () => {
   const { harness } = await launch('a', 'sleep', '60');
   const result = await sandbox.reeve(['show', 'a'], {
-    env: { REEVE_STORE: 'postgres://127.0.0.1:1/nothing' },
+    env: { REEVE_STORE: 'postgres://127.0.0.1:1/nothing', REEVE_STORE_WAIT: '1' },
   });
   expect(result.code).toBe(7);
   expect(isAlive(harness)).toBe(true);

@@ -2,7 +2,15 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chownSync, constants, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  accessSync,
+  chownSync,
+  constants,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -11,6 +19,8 @@ import pg from 'pg';
 
 export interface PostgresServer {
   readonly host: string;
+  /** Where its Unix socket is. */
+  readonly directory: string;
   /** The same after a restart. */
   readonly port: number;
   /** The files of the server, to be copied and put back while it is halted. */
@@ -35,25 +45,29 @@ const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off',
 /** Pending server output is read for its last words only. */
 const MAX_LOG_LENGTH = 20_000;
 
-/** `settings` override those that make a test quick. */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+export interface PostgresOptions {
+  /** Beyond those of every test server, `name=value`. */
+  readonly settings?: readonly string[];
+  /** Files of its data directory by name, readable by it alone. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** A hot standby of this server instead of a server of its own. */
+  readonly standbyOf?: PostgresServer;
+}
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const programs = findPostgres();
   const directory = mkdtempSync(join(tmpdir(), 'reeve-pg-'));
   const guardian = guard(directory);
   const owner = unprivilegedUser();
   if (owner !== null) chownSync(directory, owner.uid, owner.gid);
-  const server = new Server(programs.postgres, directory, owner ?? {}, settings);
+  const server = new Server(programs.postgres, directory, owner ?? {}, options.settings ?? []);
   const stop = async () => {
     await server.halt();
     guardian.stdin?.end();
     if (guardian.exitCode === null) await once(guardian, 'exit');
   };
   try {
-    const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--no-locale', '--no-sync'];
-    await promisify(execFile)(programs.initdb, [`--pgdata=${join(directory, 'data')}`, ...options], {
-      ...owner,
-      cwd: directory,
-    });
+    await makeData(programs, directory, owner, options);
     await server.startOnFreePort();
   } catch (error) {
     await stop();
@@ -62,6 +76,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const url = (database: string) => `postgres://${USER}@${HOST}:${server.port}/${database}`;
   return {
     host: HOST,
+    directory,
     port: server.port,
     data: join(directory, 'data'),
     url,
@@ -72,20 +87,38 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   };
 }
 
+async function makeData(
+  { initdb, basebackup }: Programs,
+  directory: string,
+  owner: Owner | null,
+  { standbyOf, files = {} }: PostgresOptions,
+): Promise<void> {
+  const data = join(directory, 'data');
+  const execute = (program: string, args: readonly string[]) =>
+    promisify(execFile)(program, args, { ...owner, cwd: directory });
+  if (standbyOf === undefined) {
+    const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--no-locale', '--no-sync'];
+    await execute(initdb, [`--pgdata=${data}`, ...options]);
+  } else {
+    const from = `host=${HOST} port=${standbyOf.port} user=${USER}`;
+    await execute(basebackup, ['-D', data, '-d', from, '-c', 'fast', '--write-recovery-conf', '--no-sync']);
+  }
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    if (owner !== null) chownSync(path, owner.uid, owner.gid);
+  }
+}
+
 class Server {
   port = 0;
   readonly #program: string;
   readonly #directory: string;
-  readonly #owner: { uid?: number; gid?: number };
+  readonly #owner: Partial<Owner>;
   readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
 
-  constructor(
-    program: string,
-    directory: string,
-    owner: { uid?: number; gid?: number },
-    settings: readonly string[],
-  ) {
+  constructor(program: string, directory: string, owner: Partial<Owner>, settings: readonly string[]) {
     this.#program = program;
     this.#directory = directory;
     this.#owner = owner;
@@ -138,7 +171,7 @@ function readiness(server: ChildProcess): Promise<void> {
     server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${log}`)));
     server.stderr?.on('data', (chunk) => {
       log = (log + String(chunk)).slice(-MAX_LOG_LENGTH);
-      if (/ready to accept (read-only )?connections/.test(log)) resolve();
+      if (/ready to accept (?:read-only )?connections/.test(log)) resolve();
     });
   });
 }
@@ -170,7 +203,7 @@ async function createDatabase(url: (database: string) => string): Promise<string
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, HOST);
   await once(server, 'listening');
   const address = server.address();
@@ -180,8 +213,13 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** PostgreSQL refuses to run as root. */
-function unprivilegedUser(): { uid: number; gid: number } | null {
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root, and so does its pooler. */
+export function unprivilegedUser(): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -192,7 +230,13 @@ function unprivilegedUser(): { uid: number; gid: number } | null {
   return { uid: Number(user[2]), gid: Number(user[3]) };
 }
 
-function findPostgres(): { initdb: string; postgres: string } {
+interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly basebackup: string;
+}
+
+function findPostgres(): Programs {
   const directories = [
     ...(process.env['PATH'] ?? '').split(delimiter),
     ...versionsIn('/usr/lib/postgresql').map((name) => `/usr/lib/postgresql/${name}/bin`),
@@ -203,8 +247,12 @@ function findPostgres(): { initdb: string; postgres: string } {
     ),
   ];
   for (const directory of directories) {
-    const [initdb, postgres] = [join(directory, 'initdb'), join(directory, 'postgres')];
-    if (isExecutable(initdb) && isExecutable(postgres)) return { initdb, postgres };
+    const programs = {
+      initdb: join(directory, 'initdb'),
+      postgres: join(directory, 'postgres'),
+      basebackup: join(directory, 'pg_basebackup'),
+    };
+    if (Object.values(programs).every(isExecutable)) return programs;
   }
   // Never skipped, here or in CI: an untried engine must not look like a tried one.
   throw new Error('These tests need the PostgreSQL server programs: apt-get install postgresql.');

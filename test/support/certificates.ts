@@ -1,0 +1,29 @@
+/** Certificates of a test's own, made by openssl: an authority, and a server of the name `localhost`. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Certificates {
+  readonly authority: string;
+  readonly server: { readonly certificate: string; readonly key: string };
+}
+
+export function makeCertificates(): Certificates {
+  const directory = mkdtempSync(join(tmpdir(), 'reeve-certificates-'));
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
+  const request = ['req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  try {
+    const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+    const signed = ['-addext', 'basicConstraints=critical,CA:FALSE', '-CA', 'ca.crt', '-CAkey', 'ca.key'];
+    const files = ['-days', '2', '-keyout', 'server.key', '-out', 'server.crt'];
+    openssl(...request, '-x509', ...names, ...signed, ...files);
+    const read = (name: string) => readFileSync(join(directory, name), 'utf8');
+    return {
+      authority: read('ca.crt'),
+      server: { certificate: read('server.crt'), key: read('server.key') },
+    };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

@@ -85,6 +85,9 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
   // and as long as it lives, whatever is orphaned comes to it and is found.
   signalProven(context.table, run.keeper, 'SIGSTOP');
+  // Or it was quicker, wrote the outcome on its own proof, and is gone: without it a look takes in the whole machine.
+  const finalised = probe(context.table, run.keeper).is === 'dead' ? await context.store.run(run.id) : null;
+  if (finalised?.state === 'ended') return { is: 'ended', run: finalised };
   const late = await endTree(tree, 0);
   if (late.end === 'survived') {
     signalProven(context.table, run.keeper, 'SIGCONT');

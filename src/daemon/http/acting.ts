@@ -54,6 +54,7 @@ export function addActing(app: App, parts: Parts): void {
   addStarting(app, parts);
   addChildren(app, parts);
   addEnding(app, parts);
+  addSettling(app, parts);
   addTalking(app, parts);
   addBudgets(app, parts);
 }
@@ -226,6 +227,19 @@ function addEnding(app: App, { reeve }: Parts): void {
     },
   });
   addOperation(app, {
+    method: 'delete',
+    path: '/v1/sessions/{session}',
+    name: 'rm',
+    group: 'Ending',
+    says: 'Forget an ended session, its events and logs.',
+    params: SESSION,
+    answer: z.object({ removed: z.array(z.string()) }),
+    does: async ({ params }) => ({ removed: [(await reeve.remove(params.session)).name] }),
+  });
+}
+
+function addSettling(app: App, { reeve }: Parts): void {
+  addOperation(app, {
     method: 'post',
     path: '/v1/settle',
     name: 'settle',
@@ -239,16 +253,6 @@ function addEnding(app: App, { reeve }: Parts): void {
       .strict(),
     answer: settleSchema,
     does: ({ body: given }) => reeve.settle(given.sessions, { hostGone: given.hostGone }),
-  });
-  addOperation(app, {
-    method: 'delete',
-    path: '/v1/sessions/{session}',
-    name: 'rm',
-    group: 'Ending',
-    says: 'Forget an ended session, its events and logs.',
-    params: SESSION,
-    answer: z.object({ removed: z.array(z.string()) }),
-    does: async ({ params }) => ({ removed: [(await reeve.remove(params.session)).name] }),
   });
 }
 

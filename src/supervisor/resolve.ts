@@ -18,7 +18,7 @@ export async function resolveSession(context: Context, reference: string): Promi
       'ambiguous',
       `${JSON.stringify(reference)} fits several sessions: ${names.join(', ')}.`,
       {
-        hint: 'Give the name, or more of the id.',
+        hint: 'Give the whole id of the one you mean, or more of it.',
         details: {
           candidates: matches.map(({ session, run }) => ({
             name: session.name,

@@ -136,10 +136,10 @@ async function cleanUp(
 ): Promise<void> {
   const problems: string[] = [];
   try {
-    for (const { name, run } of await json<SessionView[]>(['ls', '--live'])) {
+    for (const { id, run } of await json<SessionView[]>(['ls', '--live'])) {
       // One of another state directory with the same store is ended from there.
       const isOwn = run.logPath === null || run.logPath.startsWith(`${home}/`);
-      if (run.liveness === 'alive' && isOwn) await json(['kill', name]);
+      if (run.liveness === 'alive' && isOwn) await json(['kill', id]);
     }
   } catch (error) {
     problems.push(String(error));

@@ -36,7 +36,9 @@ export async function inSchema<T>(
   kind: TransactionKind,
   work: () => Promise<T>,
 ): Promise<T> {
-  await client.query(`begin${kind === 'read' ? ' read only' : ''}; ${SETTINGS}`);
+  await client.query(
+    `begin isolation level read committed${kind === 'read' ? ' read only' : ''}; ${SETTINGS}`,
+  );
   try {
     const result = await work();
     await client.query('commit');

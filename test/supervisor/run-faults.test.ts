@@ -301,7 +301,7 @@ it('another user’s dead run is unknown, whatever can be seen of it', async () 
   await eventually('both are dead', () => !isAlive(keeper) && !isAlive(harness));
   // The store is handed to nobody; the run's directory stays root's.
   spawnSync('chown', ['nobody', sandbox.root, sandbox.home, join(sandbox.home, 'runs')]);
-  for (const file of ['reeve.db', 'reeve.db-wal', 'reeve.db-shm'])
+  for (const file of ['reeve.db', 'reeve.db-wal', 'reeve.db-shm', 'installation.json'])
     spawnSync('chown', ['nobody', join(sandbox.home, file)]);
   const looked = spawnSync(
     'setpriv',

@@ -22,6 +22,7 @@ import { readConfig } from '../supervisor/config.ts';
 import type { StoredEvent } from '../supervisor/events.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
+import { keepContinuity } from '../supervisor/ownership/continuity.ts';
 import { isHere } from '../supervisor/reach.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
@@ -200,6 +201,8 @@ function startParts(
       name: 'sessions',
       everyMs: SWEEP_EVERY_MS,
       round: async () => {
+        // A shared store may have been replaced behind a pool that goes on: what lives here is announced to it.
+        if (context.store.engine === 'postgres') await keepContinuity(context);
         const sessions = await observer.sweep();
         metrics.seen(sessions.map(({ status }) => status));
         spools.follow(sessions);

@@ -176,6 +176,12 @@ function sqlOf(client: pg.Client): UnitOfWork {
       return Number(rows[0]?.['now']);
     },
     system: () => systemOf(query),
+    isCopiedLater: async () => {
+      const { rows } = await query(
+        `select count(*) as standbys, current_setting('synchronous_standby_names') as waited_for from pg_stat_replication`,
+      );
+      return Number(rows[0]?.['standbys']) > 0 && rows[0]?.['waited_for'] === '';
+    },
     forUpdate: ' for update',
     lock: async (name) => {
       await query('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);

@@ -15,6 +15,8 @@ export interface Sql {
   nowMs(): Promise<number>;
   /** The server and its line of history; empty for a file, and where that cannot be told. */
   system(): Promise<string>;
+  /** Whether it is copied to standbys none of which is waited for: what was answered may be lost with this server. */
+  isCopiedLater(): Promise<boolean>;
   /** Ends a `select` whose row must not change before this unit of work is over. */
   readonly forUpdate: string;
   /** Waits until nobody else holds this name, and holds it until this unit of work is over. */

@@ -90,6 +90,7 @@ class Connection {
     run: async (text, values: readonly SqlValue[] = []) => this.#statement(text).run(...values).changes,
     nowMs: async () => Date.now(),
     system: async () => '',
+    isCopiedLater: async () => false,
     forUpdate: '',
     // One writer at a time: its names are all its own, and its numbers become visible in their order.
     lock: async () => {},

@@ -30,6 +30,7 @@ export function stateMethods(driver: SqlDriver, parts: AnnounceParts) {
       return write((sql, op) => announce(sql, op, parts, forgotten));
     },
     markAnnounced: (host) => write((sql) => markAnnounced(sql, host)),
+    isCopiedLater: () => driver.read((sql) => sql.isCopiedLater()),
     hosts: () => driver.read(hosts),
     forgetHost: (id) =>
       write(async (sql) => {

@@ -339,6 +339,8 @@ export interface Store {
   announce(forgotten: Forgotten): Promise<AnnounceResult>;
   /** This host has announced all that lives. */
   markAnnounced(host: Host): Promise<void>;
+  /** Whether it has standbys none of which is waited for. */
+  isCopiedLater(): Promise<boolean>;
   /** Those with runs in the store, and whether each has announced what lives. */
   hosts(): Promise<readonly (Host & { readonly hasAnnounced: boolean })[]>;
   /** On a person's word: nothing of it lives. */

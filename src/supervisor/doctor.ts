@@ -29,14 +29,37 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     return [...checks, { name: 'store', is: 'bad', says: sentenceOf(error) }];
   }
   try {
-    const { engine, place } = context.store;
-    checks.push({ name: 'store', is: 'good', says: `${engine} at ${place} can be read and written.` });
+    checks.push(...(await checkStore(context)));
     checks.push(checked('processes', () => checkProbe(context)));
     checks.push(await checkRuns(context));
     return checks;
   } finally {
     await context.store.close();
   }
+}
+
+async function checkStore({ store }: Context): Promise<readonly Check[]> {
+  const { engine, place } = store;
+  const checks: Check[] = [
+    { name: 'store', is: 'good', says: `${engine} at ${place} can be read and written.` },
+  ];
+  if (await store.isCopiedLater()) {
+    checks.push({
+      name: 'standbys',
+      is: 'poor',
+      says: 'No standby of the store is waited for (synchronous_standby_names is empty): a failover may lose claims, and then nothing starts until every host has announced its runs.',
+    });
+  }
+  const silent = (await store.hosts()).filter(({ hasAnnounced }) => !hasAnnounced);
+  if (silent.length > 0) {
+    const names = silent.map(({ name, id }) => `${name} (${id})`).join(', ');
+    checks.push({
+      name: 'hosts',
+      is: 'bad',
+      says: `The store has lost part of its history, and nothing starts until these hosts have announced their runs: ${names}.`,
+    });
+  }
+  return checks;
 }
 
 /** Only sessions with --tmux need it. */

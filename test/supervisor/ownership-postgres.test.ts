@@ -68,6 +68,11 @@ it('gives out nothing until every host has said which of its runs live', async (
   const { error } = await there.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
   expect(error).toMatchObject({ code: 'store_behind', details: { hosts: [run.host.split('/')[0]] } });
   expect((await there.reeve(['settle', '--host-gone', 'nobody'])).code).toBe(3);
+  const checks = JSON.parse((await there.reeve(['doctor', '--json'])).stdout) as {
+    name: string;
+    is: string;
+  }[];
+  expect(checks.find(({ name }) => name === 'hosts')?.is).toBe('bad');
   // Any command will do, where the run lives.
   expect((await here.show('web')).run).toMatchObject({ id: run.id, state: 'running', epoch: 2 });
   const refused = await there.reeve(['run', '-d', '-s', 'web', '--json', '--', 'sleep', '61']);

@@ -67,7 +67,7 @@ describe('a daemon that cannot start', () => {
   it('because its token cannot be read or written says so, and ends', async () => {
     mkdirSync(join(sandbox.home, 'daemon', 'token'), { recursive: true, mode: 0o700 });
     writeFileSync(join(sandbox.home, 'daemon', 'token', 'something'), '');
-    expect(await refused(sandbox.home)).toEqual(['1 failed', '1 failed']);
+    expect(await refused(sandbox.home)).toEqual(['1 failed', '7 unproven']);
     rmSync(join(sandbox.home, 'daemon'), { recursive: true });
   });
 

@@ -41,7 +41,7 @@ async function startKeeper() {
   const closed = once(keeper, 'close');
   // Made by the last two 'pipe' entries, which Node gives as duplex streams.
   const [orders, reports] = [keeper.stdio[3], keeper.stdio[4]] as [Duplex, Duplex];
-  orders.end([directory, '0', '', '0', '3', 'sh', '-c', 'read line; exit 5', 'go'].join('\0'));
+  orders.end(['0', directory, '0', '', '0', '3', 'sh', '-c', 'read line; exit 5', 'go'].join('\0'));
   const [report] = await once(reports, 'data');
   remember(Number(/^executing (\d+)\n$/.exec(String(report))?.[1]));
   return { seen, closed, endHarness: () => keeper.stdin?.end() };

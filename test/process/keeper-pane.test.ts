@@ -48,7 +48,7 @@ const command = (group: string) => [
   `touch ${path('finalised')}`,
 ];
 const order = (...words: string[]) =>
-  [directory, '0', '', '1', 'GREETING=hello', words.length, ...words, 'go'].join('\0');
+  ['0', directory, '0', '', '1', 'GREETING=hello', words.length, ...words, 'go'].join('\0');
 const withLength = (text: string) => `${Buffer.byteLength(text)}\n${text}`;
 
 describe('a keeper in a pane', () => {
@@ -228,7 +228,7 @@ const REUSE = String.raw`
   }
   chomp(my $child = <$in>);
   my $start = (split ' ', slurp("/proc/$harness/stat") =~ s/.*\) //sr)[19];
-  open my $order, '>', "$dir/order.txt"; print $order join "\0", $dir, 0, '', 0, 2, $harness, $start, 'go'; close $order;
+  open my $order, '>', "$dir/order.txt"; print $order join "\0", 0, $dir, 0, '', 0, 2, $harness, $start, 'go'; close $order;
   my $keeper = fork // die;
   exec 'sh', '-c', 'exec perl "$@" 3<"$0/order.txt" 4>"$0/report"', $dir, @keeper unless $keeper;
   select undef, undef, undef, 0.01 until slurp("$dir/report") =~ /^executing/;

@@ -63,7 +63,7 @@ const words = (group: string, firstLook: number) => [
   `touch ${path('finalised')}`,
 ];
 const orderOf = (...command: string[]) =>
-  [directory, '0', '', '0', command.length, ...command, 'go'].join('\0');
+  ['0', directory, '0', '', '0', command.length, ...command, 'go'].join('\0');
 
 interface Kept {
   readonly keeper: Seen;

@@ -39,7 +39,7 @@ async function keep(order: string): Promise<{ report: string; finalised: boolean
 }
 
 const order = (...command: string[]) =>
-  [directory, '0', '', '1', 'GREETING=hello', command.length, ...command, 'go'].join('\0');
+  ['0', directory, '0', '', '1', 'GREETING=hello', command.length, ...command, 'go'].join('\0');
 
 describe('a keeper', () => {
   it('starts what it is told to, in the environment it is given, and records its exit', async () => {
@@ -53,7 +53,7 @@ describe('a keeper', () => {
   it('starts nothing while another holds what it is to hold, and says who', async () => {
     const owned = join(directory, 'owned');
     const holding = (...command: string[]) =>
-      [directory, '1', owned, 'run r-1 of web\n{}', '0', command.length, ...command, 'go'].join('\0');
+      ['0', directory, '1', owned, 'run r-1 of web\n{}', '0', command.length, ...command, 'go'].join('\0');
     const holder = spawn(
       'perl',
       [

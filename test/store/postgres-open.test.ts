@@ -94,10 +94,10 @@ describe('a store that is up to date is opened without making anything', () => {
   it('on a hot standby, which can be looked at and watched', async () => {
     const url = await madeStore();
     const standby = await startPostgres({ standbyOf: server });
-    const primary = await openStore({ postgres: url });
-    await eventually('a standby that nobody waits for is told', () => primary.isCopiedLater());
-    await primary.close();
     try {
+      const source = await openStore({ postgres: url });
+      await eventually('a standby that nobody waits for is told', () => source.isCopiedLater());
+      await source.close();
       await looking(url.replace(`:${server.port}/`, `:${standby.port}/`), async (store) => {
         await expect(store.claim(claimOf('beta'))).rejects.toMatchObject(refusal('read-only'));
         let calls = 0;

@@ -42,13 +42,13 @@ describe('resume', () => {
   it.each([
     [
       'a live owner',
-      { is: 'refused', code: 'live_owner', ...owner },
+      { is: 'refused', code: 'live_owner', away: null, ...owner },
       'already has a live owner',
       'reeve attach a',
     ],
     [
       'being inside of it',
-      { is: 'refused', code: 'inside_own_run', ...owner },
+      { is: 'refused', code: 'inside_own_run', away: null, ...owner },
       'runs inside',
       'outside of it',
     ],

@@ -14,6 +14,8 @@ export function makeCertificates(): Certificates {
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
   const request = ['req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   try {
+    const authority = ['-subj', '/CN=an authority', '-days', '2', '-keyout', 'ca.key', '-out', 'ca.crt'];
+    openssl(...request, '-x509', ...authority);
     const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
     const signed = ['-addext', 'basicConstraints=critical,CA:FALSE', '-CA', 'ca.crt', '-CAkey', 'ca.key'];
     const files = ['-days', '2', '-keyout', 'server.key', '-out', 'server.crt'];

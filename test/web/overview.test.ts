@@ -127,6 +127,7 @@ describe('the keys', () => {
     const { page } = await stage.visit(tenSessions());
     await page.locator('.row').first().waitFor();
     await page.keyboard.press('j');
+    await expect.poll(() => focusedText(page)).toBe('billing-codex');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys and marks' }).waitFor();
     await page.keyboard.press('Escape');

@@ -293,6 +293,7 @@ sub hold {
     for my $path (grep { !$held{$_} } @paths) {
         until ($held{$path}) {
             sysopen my $file, $path, $O_RDWR | $O_CREAT, 0600 or return "cannot open $path: $!";
+            checkpoint('keeper.opened');
             if (flock $file, $LOCK_EX_NB) {
                 next unless join(' ', (stat $file)[0, 1]) eq join(' ', (stat $path)[0, 1]);
                 truncate $file, 0;

@@ -2,14 +2,11 @@ import { isOnRecord } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import { isThere } from '../process/reading.ts';
 import { parseExit, readExit } from '../process/run-directory.ts';
-import type { Run } from '../lifecycle/run.ts';
 import { openContext } from './context.ts';
-import type { Context } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { homeFrom } from './home.ts';
 import { runDirectory } from './liveness.ts';
-import { announce } from './ownership/continuity.ts';
-import { letGoOfAll, ownAnnouncement } from './ownership/hold.ts';
+import { letGoOfAll } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
 import { takeReports } from './reports.ts';
 
@@ -21,9 +18,10 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
   const isAway = (process.env['REEVE_STORE'] ?? '') === '' && !isThere(homeFrom(process.env).database);
   // Somebody removed the whole state while the run was on: there is nothing to write to, and none is made anew.
   if (isAway) return true;
+  // A store that has forgotten the run is told of it here, for this process holds what says so.
   const context = await openContext({ actor: 'keeper' });
   try {
-    const run = await ownRun(context, runId);
+    const run = await context.store.run(runId);
     if (run === null) return true;
     if (run.state === 'ended') {
       // Ended by somebody's word: what it left since then is late, and put aside.
@@ -47,15 +45,6 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
   } finally {
     await context.store.close();
   }
-}
-
-/** A store that has forgotten the run is told of it, or its outcome would be lost with it. */
-async function ownRun(context: Context, runId: string): Promise<Run | null> {
-  const known = await context.store.run(runId);
-  const own = known === null ? ownAnnouncement(process.env) : null;
-  if (own === null || own.run.id !== runId) return known;
-  await announce(context, own, 'the store did not know of it when it ended');
-  return context.store.run(runId);
 }
 
 function leftBehind(exit: ExitEvidence): string[] {

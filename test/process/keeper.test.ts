@@ -1,7 +1,7 @@
 /** The keeper program by itself: what it does with the orders it gets, or does not get. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPerl } from '../../src/process/keeper.ts';
 import { readExit } from '../../src/process/run-directory.ts';
+import { eventually } from '../support/processes.ts';
 
 const KEEPER = fileURLToPath(new URL('../../src/process/keeper.pl', import.meta.url));
 
@@ -19,14 +20,17 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Gives it this order, and waits until it has become its finaliser and ended. */
-async function keep(order: string): Promise<{ report: string; finalised: boolean }> {
+async function keep(
+  order: string,
+  env: Record<string, string> = {},
+): Promise<{ report: string; finalised: boolean }> {
   const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
   const keeper = spawn(
     'perl',
     [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', '0', '0', '', ...finaliser],
     {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'] },
+      env: { PATH: process.env['PATH'], ...env },
     },
   );
   // Made by the two 'pipe' entries, which Node gives as duplex streams.
@@ -70,6 +74,19 @@ describe('a keeper', () => {
     expect(report).toBe('failed it is held by somebody\n');
     expect(existsSync(join(directory, 'started'))).toBe(false);
     expect((await keep(holding('touch', join(directory, 'started')))).report).toMatch(/^executing \d+\n$/);
+    expect(readFileSync(owned, 'utf8')).toBe('run r-1 of web\n{}');
+  });
+
+  it('holds the file that has the name, also when another one had it a moment before', async () => {
+    const [owned, go] = [join(directory, 'owned'), join(directory, 'go-on')];
+    const kept = keep(['0', directory, '1', owned, 'run r-1 of web\n{}', '0', 1, 'true', 'go'].join('\0'), {
+      REEVE_CHECKPOINT: `keeper.opened=wait:${go}`,
+    });
+    await eventually('it has opened the file, and not locked it', () => existsSync(`${go}.reached`));
+    // As its holder does it: removed, and let go of.
+    rmSync(owned);
+    writeFileSync(go, '');
+    expect((await kept).report).toMatch(/^executing \d+\n$/);
     expect(readFileSync(owned, 'utf8')).toBe('run r-1 of web\n{}');
   });
 

@@ -70,6 +70,8 @@ describe.each(LOSSES)('a session %s', (_how, lose) => {
     expect(isAlive(harness)).toBe(false);
     const next = await sandbox.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '62']);
     expect(next.epoch).toBe(2);
+    // Whatever identity the state directory has by now, the run was its own.
+    expect((await sandbox.show('web')).runs.map(({ host }) => host)).toEqual([next.run.host, next.run.host]);
   });
 
   it('is listed by whoever only looks', async () => {

@@ -1,8 +1,7 @@
 /** What the keeper of a run holds locked, and when it is let go of. */
-import { closeSync, fstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { announcementText, parseAnnouncement } from '../../lifecycle/announcement.ts';
-import type { Announcement } from '../../lifecycle/announcement.ts';
+import { announcementText } from '../../lifecycle/announcement.ts';
 import type { Run, RunningRun } from '../../lifecycle/run.ts';
 import type { Session } from '../../lifecycle/session.ts';
 import { HOLD_MORE } from '../../process/keeper.ts';
@@ -52,12 +51,6 @@ export function holdNamed(context: Context, harness: string, before: Run, run: R
     return; // Its directory was removed; the store and the look for outsiders stand in the way of a second owner all the same.
   }
   signalProven(context.table, run.keeper, HOLD_MORE);
-}
-
-/** For the finaliser, which has what its keeper held, also where the file was removed. Null when nothing was. */
-export function ownAnnouncement(environment: NodeJS.ProcessEnv): Announcement | null {
-  const [first] = heldIn(environment);
-  return first === undefined ? null : parseAnnouncement(readFileSync(`/dev/fd/${first.descriptor}`, 'utf8'));
 }
 
 /** For the finaliser: the outcome is on record, and the next owner may come. */

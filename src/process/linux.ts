@@ -19,7 +19,7 @@ export function createLinuxProcessTable(root = '/proc', installation = ''): Proc
     host,
     read,
     seekNamespace: (identity) => seekNamespace({ root, host, read }, identity),
-    all: () => pids(root).flatMap((pid) => factOf(readProcess(root, pid))),
+    all: () => pids(root).flatMap((pid) => factOf(refuseTrouble(readProcess(root, pid)))),
     details: (pid) => detailsOf(root, pid),
     memoryOf: (asked) => new Map(asked.flatMap((pid) => memoryOf(root, pid))),
     // CLOCK_MONOTONIC, which does not count the time in suspend.
@@ -69,7 +69,7 @@ function readProcess(root: string, pid: number): ProcessReading {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ESRCH') return { is: 'gone' };
-    if (code !== 'ENOENT') return { is: 'unreadable', because: `reading it gave ${code}` };
+    if (code !== 'ENOENT') return { is: 'unreadable', because: `reading it gave ${code}`, code };
     return isHidden(pid) ? { is: 'unreadable', because: 'it is hidden from this user' } : { is: 'gone' };
   }
 }
@@ -99,6 +99,21 @@ function isHidden(pid: number): boolean {
 
 function factOf(reading: ProcessReading): ProcessFact[] {
   return reading.is === 'there' ? [reading.fact] : [];
+}
+
+/** Whom the kernel hides is another user's, or gone. Any other failure is this process's own, and then nobody is known. */
+const HIDDEN = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+
+function refuseTrouble(reading: ProcessReading): ProcessReading {
+  if (reading.is === 'unreadable' && reading.code !== undefined && !HIDDEN.has(reading.code))
+    throw trouble(reading.because);
+  return reading;
+}
+
+function trouble(because: string): ReeveError {
+  return new ReeveError('process_table', `The process table could not be read whole: ${because}.`, {
+    hint: 'Nothing was concluded from it. Try again; if it stays, look at the limits of open files and of memory.',
+  });
 }
 
 function pids(root: string): number[] {
@@ -188,7 +203,8 @@ function childrenOfThread(root: string, pid: number, thread: string): number[] {
       .map(Number);
   } catch (error) {
     // A thread that has ended has handed its children on to another one of the process.
-    if (codeOf(error) === 'ESRCH' || thread !== String(pid)) return [];
+    const code = codeOf(error);
+    if (code === 'ESRCH' || (code === 'ENOENT' && thread !== String(pid))) return [];
     throw error;
   }
 }
@@ -204,7 +220,9 @@ function lookIntoEnvironment(root: string, pid: number, wanted: Buffer): 'found'
     const shown = place === null ? text : readEnvironment(place);
     return shown?.includes(wanted) === true ? 'found' : 'not_found';
   } catch (error) {
-    return codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM' ? 'withheld' : 'not_found';
+    const code = codeOf(error);
+    if (!HIDDEN.has(code)) throw trouble(`reading the environment of process ${pid} gave ${code}`);
+    return code === 'EACCES' || code === 'EPERM' ? 'withheld' : 'not_found';
   }
 }
 
@@ -259,7 +277,9 @@ function userOf(root: string, pid: number): number | null {
 function markOf(root: string, pid: number): string | null {
   try {
     return /^Max file locks +\S+ +(\d+) /m.exec(readLine(`${root}/${pid}/limits`))?.[1] ?? null;
-  } catch {
+  } catch (error) {
+    const code = codeOf(error);
+    if (!HIDDEN.has(code)) throw trouble(`reading the limits of process ${pid} gave ${code}`);
     return null;
   }
 }

@@ -20,7 +20,8 @@ export interface ProcessFact {
 export type ProcessReading =
   | { readonly is: 'there'; readonly fact: ProcessFact }
   | { readonly is: 'gone' }
-  | { readonly is: 'unreadable'; readonly because: string };
+  /** With the code of the failed read, where it was one. */
+  | { readonly is: 'unreadable'; readonly because: string; readonly code?: string };
 
 export interface HostIdentity {
   readonly host: string;

@@ -220,9 +220,10 @@ describe('a /proc that is not as it should be', () => {
     expect(probe(table, identity)).toMatchObject({ is: 'unknown' });
   });
 
-  it('leaves out of the list only what cannot be read', () => {
+  it('leaves out of the list only what is gone, hidden or makes no sense', () => {
     put(4711, stat('node'));
-    put(4712, null);
+    mkdirSync(join(root, '4712'));
+    put(4713, 'nonsense');
     writeFileSync(join(root, 'uptime'), '1 1');
     expect(createLinuxProcessTable(root).all()).toEqual([{ ...FACT, name: 'node' }]);
   });
@@ -233,12 +234,38 @@ describe('a /proc that is not as it should be', () => {
     expect(table.read(NO_PID)).toEqual({ is: 'gone' });
   });
 
-  it('does not find a mark where the environment cannot be read', () => {
+  it('finds a mark where there is an environment', () => {
     put(4711, stat('node'));
-    mkdirSync(join(root, '4711/environ'));
     put(4712, stat('node'));
     writeFileSync(join(root, '4712/environ'), 'A=1\0REEVE_RUN=r\0B=2\0');
     expect(createLinuxProcessTable(root).startedWith('REEVE_RUN=r')).toEqual([4712]);
+  });
+
+  it('throws when one read fails, rather than being without whoever was to be read', () => {
+    put(4711, stat('node'));
+    const table = createLinuxProcessTable(root);
+    for (const [name, look] of [
+      ['environ', () => table.startedWith('REEVE_RUN=r')],
+      ['limits', () => table.bearing('1')],
+    ] as const) {
+      mkdirSync(join(root, '4711', name));
+      expect(look).toThrow('EISDIR');
+    }
+    put(4712, null);
+    expect(() => table.all()).toThrow('EISDIR');
+  });
+
+  it('does not tell the children of a process when those of one thread cannot be read', () => {
+    put(4711, stat('node'));
+    for (const thread of ['4711', '4720']) {
+      mkdirSync(join(root, '4711/task', thread), { recursive: true });
+      writeFileSync(join(root, '4711/task', thread, 'children'), '');
+    }
+    const table = createLinuxProcessTable(root);
+    expect(table.childrenOf(4711)).toEqual([]);
+    rmSync(join(root, '4711/task/4720/children'));
+    mkdirSync(join(root, '4711/task/4720/children'));
+    expect(table.childrenOf(4711)).toBeNull();
   });
 
   it('throws when it cannot be listed at all, rather than being empty', () => {

@@ -37,19 +37,19 @@ export function judgeContinuity(seen: SeenStore | null, now: StoreNow): Continui
   if (isElsewhere) {
     return {
       is: 'broken',
-      because: `its server is another one, or was promoted or restored (it was ${now.recordedSystem} and is ${now.system})`,
+      because: `the store's server is another one, or was promoted or restored (it was ${now.recordedSystem} and is ${now.system})`,
     };
   }
   if (seen === null) return { is: now.seq === 0 ? 'new' : 'continued' };
-  if (seen.id !== now.id) return { is: 'broken', because: 'it is not the store that was here before' };
+  if (seen.id !== now.id) return { is: 'broken', because: 'the store is not the one that was here before' };
   if (now.seq < seen.seq) {
     return {
       is: 'broken',
-      because: `it went back: ${seen.seq} events were seen in it, and ${now.seq} are there`,
+      because: `the store went back: ${seen.seq} events were seen in it, and ${now.seq} are there`,
     };
   }
   if (!now.remembers) {
-    return { is: 'broken', because: `it went back: it does not know run ${seen.run} any more` };
+    return { is: 'broken', because: `the store went back: it does not know run ${seen.run} any more` };
   }
   return { is: 'continued' };
 }

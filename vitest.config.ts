@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/build.ts'],
     // Processes, not threads: the tests start, signal and count real processes.
     pool: 'forks',
-    maxWorkers: 2,
+    // Most of their time they wait for processes to start and end, so that two cores have time for a third.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A flaky test is a bug, here perhaps the product's: it is never tried twice.

@@ -215,15 +215,28 @@ const environment = Buffer.alloc(256 * 1024);
 /** `withheld`: it is there, and the kernel does not show its environment to this user. */
 function lookIntoEnvironment(root: string, pid: number, wanted: Buffer): 'found' | 'not_found' | 'withheld' {
   try {
-    const text = readEnvironment(`${root}/${pid}`);
-    const place = text === null ? livingThread(root, pid) : null;
-    const shown = place === null ? text : readEnvironment(place);
-    return shown?.includes(wanted) === true ? 'found' : 'not_found';
+    return shownEnvironment(root, pid)?.includes(wanted) === true ? 'found' : 'not_found';
   } catch (error) {
     const code = codeOf(error);
     if (!HIDDEN.has(code)) throw trouble(`reading the environment of process ${pid} gave ${code}`);
     return code === 'EACCES' || code === 'EPERM' ? 'withheld' : 'not_found';
   }
+}
+
+/** Of a program whose main thread has exited it is shown, or denied to all but root, as nothing: then another thread tells. */
+function shownEnvironment(root: string, pid: number): Buffer | null {
+  let denied: unknown = null;
+  try {
+    const text = readEnvironment(`${root}/${pid}`);
+    if (text !== null) return text;
+  } catch (error) {
+    if (!HIDDEN.has(codeOf(error))) throw error;
+    denied = error;
+  }
+  const place = livingThread(root, pid);
+  if (place !== null) return readEnvironment(place);
+  if (denied !== null) throw denied;
+  return null;
 }
 
 /**

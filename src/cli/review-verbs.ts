@@ -58,7 +58,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
   {
     name: 'review ls',
     group: 'Reviews',
-    says: 'what is so of each pull request',
+    says: 'list the review state of each pull request',
     arguments: [],
     flags: [WORKER, { name: 'all', short: 'a', says: 'every review there ever was' }, JSON_FLAG],
     execute: async ({ flags }) => (await review()).ls(flags),

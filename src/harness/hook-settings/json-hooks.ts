@@ -16,7 +16,7 @@ import {
 import { isOurCommand } from './target.ts';
 import type { Handler } from './target.ts';
 
-/** Where a hook of ours stands: the how-manieth group of its event, the how-manieth handler of the group. */
+/** Where a hook of ours stands: the index of its group in the event, and of its handler in the group. */
 export interface OurHook {
   readonly event: string;
   readonly group: number;

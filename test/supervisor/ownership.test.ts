@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync, write
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
+import { failing } from '../support/failing-reads.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
@@ -125,6 +126,15 @@ describe('a database restored from before a resume', () => {
       5,
     );
   });
+});
+
+it('a keeper that could not be looked at is not taken for gone', async () => {
+  const { run, keeper } = await launchIn(sandbox, 'web', 'sleep', '60');
+  removeDatabase();
+  const fault = failing({ call: 'openSync', path: `/proc/${keeper.pid}/stat`, code: 'EACCES' });
+  for (const words of [['ls'], ['run', '-d', '-s', 'web', '--', 'sleep', '61']])
+    expect((await sandbox.reeve(words, fault)).code).toBe(7);
+  expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
 });
 
 describe('a lock', () => {

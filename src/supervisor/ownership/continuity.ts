@@ -11,7 +11,6 @@ import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
 import type { Run, RunningRun } from '../../lifecycle/run.ts';
 import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
-import { probe } from '../../process/liveness.ts';
 import { announcementsHeld, announcementsIn, seenFile } from '../../process/owner-files.ts';
 import { createRunDirectory } from '../../process/run-directory.ts';
 import type { AnnounceResult, Host, StoreState } from '../../store/store.ts';
@@ -19,6 +18,7 @@ import type { Context } from '../context.ts';
 import { runDirectory } from '../liveness.ts';
 import { newId } from '../new-id.ts';
 import { groundOf } from './ground.ts';
+import { isHeld } from './holder.ts';
 import type { Ground } from './ground.ts';
 
 export async function keepContinuity(context: Context): Promise<void> {
@@ -69,7 +69,7 @@ async function announceLiving(context: Context, ground: Ground, because: string)
       .filter(({ home, store }) => home === ground.home && store === ground.store)
       .map((each) => [each.run.id, each]),
   );
-  const living = [...held.values()].filter(({ run }) => probe(context.table, run.keeper).is === 'alive');
+  const living = [...held.values()].filter((each) => isHeld(context, each));
   for (const each of living) await announce(context, each, because);
   const host = hostOf(context);
   const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;

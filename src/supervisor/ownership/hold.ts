@@ -11,6 +11,7 @@ import { signalProven } from '../../process/run-tree.ts';
 import type { Context } from '../context.ts';
 import { runDirectory } from '../liveness.ts';
 import { groundOf } from './ground.ts';
+import type { Ground } from './ground.ts';
 
 /** Which files, and what is written into them. */
 export function toHold(
@@ -23,15 +24,14 @@ export function toHold(
   const ground = groundOf(context);
   return {
     hold: [
-      ...filesOf(context, session, run),
+      ...filesOf(ground, session, run),
       ...(adopted === null ? [] : [processFile(ground.owners, context.table.host.boot, adopted)]),
     ],
     announcement: announcementText({ home: ground.home, store: ground.store, session, run }),
   };
 }
 
-function filesOf(context: Context, { name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
-  const ground = groundOf(context);
+function filesOf(ground: Ground, { name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
   const conversation = native === null ? [] : [conversationFile(ground.owners, harness, native.id)];
   return [sessionFile(ground.owners, ground, name), ...conversation];
 }
@@ -74,7 +74,7 @@ function heldIn(environment: NodeJS.ProcessEnv): readonly { descriptor: number; 
 /** For whoever is about to end the keeper, which is stopped and has nothing left below it, but holds them still. */
 export async function removeHeld(context: Context, run: Run): Promise<void> {
   const [owner] = await context.store.sessionsOf([run.sessionId]);
-  for (const path of owner === undefined ? [] : filesOf(context, owner.session, run)) {
+  for (const path of owner === undefined ? [] : filesOf(groundOf(context), owner.session, run)) {
     if (readAnnouncement(path)?.run.id === run.id) rmSync(path, { force: true });
   }
 }

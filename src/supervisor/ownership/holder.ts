@@ -2,6 +2,7 @@
  * Who holds a session or a conversation although this store does not know it as an owner. Asked before a claim, so that
  * the answer is a clear one; what decides is the lock that the keeper takes.
  */
+import { ReeveError } from '../../api/errors.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { probe } from '../../process/liveness.ts';
 import { conversationFile, readAnnouncement, sessionFile } from '../../process/owner-files.ts';
@@ -29,11 +30,26 @@ export async function holderOf(
   ];
   for (const file of files) {
     const announcement = readAnnouncement(file);
-    if (announcement === null || probe(context.table, announcement.run.keeper).is !== 'alive') continue;
+    if (announcement === null || !isHeld(context, announcement)) continue;
     const isOurs = announcement.home === ground.home && announcement.store === ground.store;
     // On record it is dealt with as what the record says it is.
     if (isOurs && (await context.store.run(announcement.run.id)) !== null) continue;
     return { announcement, isForgotten: isOurs };
   }
   return null;
+}
+
+/** Whether its keeper lives. Throws when that cannot be told of a process of this machine: nobody may conclude that it is gone. */
+export function isHeld({ table }: Context, { session, run }: Announcement): boolean {
+  const { keeper } = run;
+  const liveness = probe(table, keeper);
+  const isHere = keeper.boot === table.host.boot && keeper.pidNamespace === table.host.pidNamespace;
+  if (liveness.is === 'unknown' && isHere) {
+    throw new ReeveError(
+      'unproven',
+      `Whether run ${run.id} of ${session.name} lives could not be seen: ${liveness.because}.`,
+      { hint: 'Nothing was done, for it may own its session. Try again.' },
+    );
+  }
+  return liveness.is === 'alive';
 }

@@ -24,13 +24,25 @@ export function ownersDirectory(environment: Environment): string {
     state !== undefined && state.startsWith('/') ? state : join(home, '.local', 'state'),
     NAME,
   );
-  // A user without a home, as services have it, is the same user all the same.
-  const places = [wanted, `/tmp/${NAME}-${process.getuid?.() ?? 'user'}`];
+  // A user without a home, as services have it, is the same user all the same. But a directory of the user's own that
+  // cannot be used may say who owns what, and nothing goes on beside it.
+  const instead = isOwn(wanted) ? [] : [`/tmp/${NAME}-${process.getuid?.() ?? 'user'}`];
+  const places = [wanted, ...instead];
   const usable = places.find(isUsable);
   if (usable !== undefined) return usable;
-  throw new ReeveError('state_directory', `Neither ${places.join(' nor ')} can be written to.`, {
+  throw new ReeveError('state_directory', `${places.join(' and ')} cannot be written to.`, {
     hint: 'Reeve keeps there who owns which session. Set XDG_STATE_HOME to a directory that you may write to.',
   });
+}
+
+/** One that this user may not even see is somebody else's. */
+function isOwn(path: string): boolean {
+  try {
+    return statSync(path).uid === process.getuid?.();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    return code !== 'ENOENT' && code !== 'EACCES';
+  }
 }
 
 function isUsable(path: string): boolean {

@@ -137,6 +137,14 @@ it('a keeper that could not be looked at is not taken for gone', async () => {
   expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
 });
 
+it('files of owners that cannot be used are not done without', async () => {
+  mkdirSync(sandbox.path('.local/state'), { recursive: true });
+  writeFileSync(owners(), '');
+  const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '60'], 1);
+  expect(error.code).toBe('state_directory');
+  rmSync(owners());
+});
+
 describe('a lock', () => {
   it('decides between two that were claimed in two stores at once', async () => {
     const [go, ran] = [sandbox.path('go'), sandbox.path('ran')];

@@ -170,6 +170,7 @@ describe('a store that is away', () => {
       top.press('s');
       await top.shows(/── Stop a\?/);
       top.press('y');
+      await top.shows(/stopping a/);
       await top.hides(/stopping a/);
       await server.start();
       await top.hides(/Not refreshed/);

@@ -7,7 +7,7 @@ import { build } from 'vite';
 
 // What every start needs.
 const CORE =
-  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch)|src\/process\/|src\/api\/(?:errors|time-words)\.ts|src\/store\/(?!postgres|sole-holder|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|config-path|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch)|src\/process\/(?!outsider-tree|owner-note)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|migrations|postgres|sole-holder|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|config-path|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });
@@ -43,9 +43,9 @@ async function bundle(input, format, ending) {
     chunkFileNames: `[name]-[hash].${ending}`,
     // What every start needs in one file: finding and opening each costs as much as reading it.
     codeSplitting: { groups: [{ name: 'core', test: CORE }] },
-    // A program is read anew at every start: comments and white space stay in the sources, names stay readable.
+    // A program is read anew at every start: comments and white space stay in the sources, names of functions stay readable.
     comments: false,
-    minify: { compress: false, mangle: false, codegen: true },
+    minify: { compress: false, mangle: { toplevel: false }, codegen: true },
     banner: (chunk) => (chunk.fileName === 'reeve.cjs' ? '#!/usr/bin/env node' : ''),
   });
   await bundled.close();

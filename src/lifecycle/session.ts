@@ -18,6 +18,8 @@ export interface Session {
 /** Long enough for any readable name, short enough for a table and for a file name with a suffix. */
 export const MAX_SESSION_NAME_LENGTH = 100;
 
+/** Most names. What tells all letters apart takes a millisecond to build, which every start would wait for. */
+const PLAIN_NAME = /^[A-Za-z0-9](?:[\w.@+:-]*[A-Za-z0-9])?$/;
 const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+:-]*$/u;
 
 /** Null when the name may be used, otherwise the reason why not, as the end of a sentence. */
@@ -26,7 +28,7 @@ export function refuseSessionName(name: string): string | null {
   if (name.length > MAX_SESSION_NAME_LENGTH) {
     return `it has ${name.length} characters and ${MAX_SESSION_NAME_LENGTH} are the most`;
   }
-  if (ALLOWED_NAME.test(name)) return null;
+  if (PLAIN_NAME.test(name) || ALLOWED_NAME.test(name)) return null;
   if (!/^[\p{L}\p{N}]/u.test(name)) return 'it must begin with a letter or a digit';
   return 'only letters, digits and . _ @ + : - are allowed in it';
 }
@@ -48,10 +50,12 @@ export function proposeSessionName(directory: string, program: string, number: n
 
 function cleaned(path: string, fallback: string): string {
   const last = path.split('/').findLast((part) => part.length > 0) ?? '';
-  const kept = last
-    .replaceAll(/[^\p{L}\p{N}._@+:-]+/gu, '-')
-    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+  const kept = PLAIN_NAME.test(last) ? last : allowedOf(last);
   return kept.length > 0 ? firstOf(kept, 40) : fallback;
+}
+
+function allowedOf(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}._@+:-]+/gu, '-').replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
 }
 
 /** Cuts between characters: one beyond the basic plane takes two units, and half of it is no letter. */

@@ -9,9 +9,9 @@ export function machineMarks(root = '/sys/class'): readonly string[] {
   const board = textIn(`${root}/dmi/id/product_uuid`);
   const cards = namesIn(`${root}/net`).flatMap((name) => {
     // Others are made up anew: with each network, or by each start of a container.
-    const isPermanent = textIn(`${root}/net/${name}/addr_assign_type`) === PERMANENT;
+    if (textIn(`${root}/net/${name}/addr_assign_type`) !== PERMANENT) return [];
     const address = textIn(`${root}/net/${name}/address`);
-    return isPermanent && address !== '' && address !== NONE ? [`card ${address}`] : [];
+    return address === '' || address === NONE ? [] : [`card ${address}`];
   });
   return [...(board === '' ? [] : [`board ${board}`]), ...new Set(cards)].toSorted();
 }

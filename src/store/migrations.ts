@@ -33,7 +33,7 @@ const DIALECTS = {
 
 const LEGACY_TERMS = '{"onParentEnd":"detach","adoptWithinMs":0,"subject":null,"revision":null}';
 
-const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
+export const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
   ({ eventNumber, bigInteger, keyedByText, extra }) => [
     `create table sessions (
       id text primary key,
@@ -270,8 +270,6 @@ const STEPS: readonly ((dialect: Dialect) => readonly string[])[] = [
     `create index runs_ended_last on runs (ended_at) where state = 'ended' and has_successor = 0`,
   ],
 ];
-
-export const SCHEMA_VERSION = STEPS.length;
 
 /** The statements that bring a database from `version` to the present one. */
 export function migrationsFrom(version: number, engine: keyof typeof DIALECTS): readonly string[] {

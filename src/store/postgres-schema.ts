@@ -7,8 +7,9 @@
  */
 import type pg from 'pg';
 import { ReeveError } from '../api/errors.ts';
-import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
+import { migrationsFrom } from './migrations.ts';
 import { isConnectionLoss, reasonOf } from './postgres-errors.ts';
+import { SCHEMA_VERSION } from './schema-version.ts';
 
 export const SCHEMA = 'reeve';
 /**

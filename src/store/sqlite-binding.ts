@@ -15,7 +15,20 @@ const manifest =
   (here.resolve.paths(PACKAGE) ?? [])
     .map((directory) => join(directory, PACKAGE, 'package.json'))
     .find((path) => existsSync(path)) ?? here.resolve(`${PACKAGE}/package.json`);
-// The package's own way of finding what was compiled for this machine; its types are not published.
-const load = createRequire(manifest)('node-gyp-build') as (directory: string) => typeof sqlite;
+const root = dirname(manifest);
 
-export const { DatabaseSync } = load(dirname(manifest));
+const libc = existsSync('/etc/alpine-release') ? 'musl' : 'glibc';
+// What comes with the package for most machines. Asking the package for it takes longer than loading it.
+const shipped = join(
+  root,
+  `prebuilds/${process.platform}-${process.arch}/@photostructure+sqlite.${libc}.node`,
+);
+
+export const { DatabaseSync }: typeof sqlite =
+  existsSync(shipped) && !existsSync(join(root, 'build')) ? here(shipped) : found();
+
+/** The package's own way of finding what was compiled for this machine; its types are not published. */
+function found(): typeof sqlite {
+  const load = createRequire(manifest)('node-gyp-build') as (directory: string) => typeof sqlite;
+  return load(root);
+}

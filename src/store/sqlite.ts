@@ -6,7 +6,7 @@ import { statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
-import { migrationsFrom, SCHEMA_VERSION } from './migrations.ts';
+import { SCHEMA_VERSION } from './schema-version.ts';
 import type { Durability, Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 import { DatabaseSync } from './sqlite-binding.ts';
 import { RESULT, resultOf } from './sqlite-result.ts';
@@ -117,6 +117,7 @@ class Connection {
     this.#database.exec('pragma synchronous = full; pragma foreign_keys = on');
     this.#file = fileAt(this.#path);
     if (version === SCHEMA_VERSION) return;
+    const { migrationsFrom } = await import('./migrations.ts');
     await this.transaction(async () => {
       // Read again: of many openers of a fresh directory, one migrates and the others find it done.
       for (const statement of migrationsFrom(this.#schemaVersion(), 'sqlite')) this.#database.exec(statement);

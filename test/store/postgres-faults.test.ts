@@ -5,7 +5,7 @@ import type { Server } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../src/api/errors.ts';
-import { SCHEMA_VERSION } from '../../src/store/migrations.ts';
+import { SCHEMA_VERSION } from '../../src/store/schema-version.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row } from '../../src/store/sql.ts';

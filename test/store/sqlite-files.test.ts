@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { SCHEMA_VERSION } from '../../src/store/migrations.ts';
+import { SCHEMA_VERSION } from '../../src/store/schema-version.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { bundleStoreChild, resultOf, startAtOnce } from './child-programs.ts';

@@ -21,17 +21,14 @@ export function budgetMethods(
       const { runsWithSession } = await budgets();
       return driver.read((sql) => runsWithSession(sql, ids));
     },
-    runsSince: async (sinceMs) => {
-      const { runsSince } = await budgets();
-      return driver.read((sql) => runsSince(sql, sinceMs));
+    budgetFacts: async (query) => {
+      const { budgetFacts } = await import('./budget-facts.ts');
+      return driver.read((sql) => budgetFacts(sql, query));
     },
-    spentByRuns: async (runIds) => {
-      const { spentByRuns } = await budgets();
-      return driver.read((sql) => spentByRuns(sql, runIds));
-    },
-    spentOnDay: async (day) => {
-      const { spentOnDay } = await budgets();
-      return driver.read((sql) => spentOnDay(sql, day));
+    notedBudgets: async (keys) => {
+      if (keys.length === 0) return new Set<string>();
+      const { notedBudgets } = await budgets();
+      return driver.read((sql) => notedBudgets(sql, keys));
     },
     noteBudget: async (note) => {
       const { noteBudget } = await budgets();
@@ -41,9 +38,10 @@ export function budgetMethods(
       const { setOverBudget } = await budgets();
       return write((sql, addEvent) => setOverBudget(sql, order, addEvent));
     },
-    recordAwake: async (runId, awakeMs) => {
+    recordAwake: async (runs) => {
+      if (runs.length === 0) return;
       const { recordAwake } = await budgets();
-      return write((sql) => recordAwake(sql, runId, awakeMs));
+      await write((sql) => recordAwake(sql, runs));
     },
   } satisfies Partial<Store>;
 }

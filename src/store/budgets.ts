@@ -1,12 +1,9 @@
 /** Budgets as they are stored: what a session may spend, what was spent by whom, and what a person was told of it. */
 import type { SessionBudget } from '../lifecycle/session-budget.ts';
-import type { Run } from '../lifecycle/run.ts';
-import { runOf, SELECT_RUN, SELECT_RUN_WITH_SESSION, sessionWithRunOf } from './rows.ts';
+import { SELECT_RUN_WITH_SESSION, sessionWithRunOf } from './rows.ts';
 import { slotsFor } from './sql.ts';
-import type { Row, Sql } from './sql.ts';
-import type { SpentOnDay } from '../lifecycle/price.ts';
-import type { BudgetNote, OverBudgetOrder, SessionWithRun, StoredEvent } from './store.ts';
-import { COLUMNS, sumOf, tokensOf } from './usage-rows.ts';
+import type { Sql } from './sql.ts';
+import type { AwakeRun, BudgetNote, OverBudgetOrder, SessionWithRun, StoredEvent } from './store.ts';
 
 type AddEvent = (event: Omit<StoredEvent, 'seq' | 'atMs'>) => Promise<void>;
 
@@ -36,42 +33,6 @@ export async function runsWithSession(sql: Sql, ids: readonly string[]): Promise
   );
 }
 
-/** Live, or ended since. */
-export async function runsSince(sql: Sql, sinceMs: number): Promise<readonly Run[]> {
-  const rows = await sql.all(
-    `${SELECT_RUN} where state <> 'ended' union all ${SELECT_RUN} where state = 'ended' and ended_at >= ?`,
-    [sinceMs],
-  );
-  return rows.map(runOf);
-}
-
-const SUMS = COLUMNS.map((column) => `${sumOf(column)} as ${column}`).join(', ');
-
-export async function spentByRuns(sql: Sql, runIds: readonly string[]): Promise<readonly SpentOnDay[]> {
-  if (runIds.length === 0) return [];
-  const { places, values } = slotsFor(runIds);
-  const rows = await sql.all(
-    // The sums are in the order of sessions.
-    `select model, day, ${SUMS} from usage_sums
-     where session_id in (select session_id from runs where id in (${places})) and run_id in (${places})
-     group by model, day order by model, day`,
-    [...values, ...values],
-  );
-  return rows.map(modelSumOf);
-}
-
-export async function spentOnDay(sql: Sql, day: string): Promise<readonly SpentOnDay[]> {
-  const rows = await sql.all(
-    `select model, day, ${SUMS} from usage_sums where day = ? group by model, day order by model`,
-    [day],
-  );
-  return rows.map(modelSumOf);
-}
-
-function modelSumOf(row: Row): SpentOnDay {
-  return { model: String(row['model']), day: String(row['day']), ...tokensOf(row) };
-}
-
 /** Whoever is first to write the mark adds the event: of several that judge at once, one tells. */
 export async function noteBudget(sql: Sql, { key, event }: BudgetNote, addEvent: AddEvent): Promise<boolean> {
   const marked = await sql.run(
@@ -97,10 +58,19 @@ export async function setOverBudget(
   return changed === 1;
 }
 
+/** Of these, those under which something was noted. */
+export async function notedBudgets(sql: Sql, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const { places, values } = slotsFor(keys);
+  const rows = await sql.all(`select key from budget_marks where key in (${places})`, values);
+  return new Set(rows.map((row) => String(row['key'])));
+}
+
 /** Never less than before: of two that look at once, the later write may be the earlier look. */
-export async function recordAwake(sql: Sql, runId: string, awakeMs: number): Promise<void> {
-  await sql.run(
-    `update runs set awake_ms = ? where id = ? and state <> 'ended' and (awake_ms is null or awake_ms < ?)`,
-    [awakeMs, runId, awakeMs],
-  );
+export async function recordAwake(sql: Sql, runs: readonly AwakeRun[]): Promise<void> {
+  for (const { runId, awakeMs } of runs) {
+    await sql.run(
+      `update runs set awake_ms = ? where id = ? and state <> 'ended' and (awake_ms is null or awake_ms < ?)`,
+      [awakeMs, runId, awakeMs],
+    );
+  }
 }

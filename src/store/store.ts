@@ -11,6 +11,7 @@ import type { Session } from '../lifecycle/session.ts';
 import type { StoreNow } from '../lifecycle/store-continuity.ts';
 import type { KnownAs } from '../lifecycle/submission.ts';
 import type { Tokens, UsagePosition, UsageRecord } from '../lifecycle/usage.ts';
+import type { BudgetFacts, BudgetQuery } from './budget-facts.ts';
 import type { EventRange } from './log.ts';
 import type { Durability } from './sql.ts';
 import type { LeftInSpool } from './taken-elsewhere.ts';
@@ -242,6 +243,12 @@ export interface BudgetNote {
   readonly event: Omit<StoredEvent, 'seq' | 'atMs'>;
 }
 
+/** For how long a live run has been live and its machine awake. */
+export interface AwakeRun {
+  readonly runId: string;
+  readonly awakeMs: number;
+}
+
 export interface OverBudgetOrder {
   readonly runId: string;
   readonly what: string | null;
@@ -433,11 +440,9 @@ export interface Store {
   setBudget(sessionId: string, budget: SessionBudget | null, actor: string): Promise<void>;
   /** These runs, also those that others came after. */
   runsWithSession(runIds: readonly string[]): Promise<readonly SessionWithRun[]>;
-  /** Those that are live, or ended since. */
-  runsSince(sinceMs: number): Promise<readonly Run[]>;
-  /** By model and day, as prices go. */
-  spentByRuns(runIds: readonly string[]): Promise<readonly SpentOnDay[]>;
-  spentOnDay(day: string): Promise<readonly SpentOnDay[]>;
+  budgetFacts(query: BudgetQuery): Promise<BudgetFacts>;
+  /** Of these keys, those under which something was noted. */
+  notedBudgets(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** Adds the event unless something was noted under the same key; whether it did. */
   noteBudget(note: BudgetNote): Promise<boolean>;
   /**
@@ -445,8 +450,7 @@ export interface Store {
    * if that was not so before.
    */
   setOverBudget(order: OverBudgetOrder): Promise<boolean>;
-  /** For how long a live run has been live and its machine awake. */
-  recordAwake(runId: string, awakeMs: number): Promise<void>;
+  recordAwake(runs: readonly AwakeRun[]): Promise<void>;
   /** The earliest first. */
   reviews(query: ReviewQuery): Promise<readonly ReviewRecord[]>;
   reviewTexts(id: string): Promise<ReviewTexts>;

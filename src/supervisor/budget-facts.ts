@@ -1,4 +1,4 @@
-/** Which budgets are in force for a run, and what was spent of each by all who count for it. */
+/** Which budgets are in force for runs, and what was spent of each by all who count for it. One read, however many. */
 import { awakeSpan, awakeTotalMs, clockOf, spanSince } from '../lifecycle/awake.ts';
 import type { AwakeNow } from '../lifecycle/awake.ts';
 import { sharingBudget } from '../lifecycle/budget.ts';
@@ -10,85 +10,74 @@ import type { Session } from '../lifecycle/session.ts';
 import { totalOf } from '../lifecycle/usage.ts';
 import { costOf } from '../lifecycle/price.ts';
 import type { Price, SpentOnDay } from '../lifecycle/price.ts';
+import type { BudgetFacts, BudgetQuery, DayFacts } from '../store/budget-facts.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { isConfigured } from './budget-policy.ts';
 import type { Context } from './context.ts';
 import { unmeasured } from './unmeasured.ts';
 
-/** Finds budgets for several runs in one go: what counts for many is asked once. */
-export interface BudgetFinder {
-  /** Of a run that is on record. */
-  of(found: SessionWithRun): Promise<readonly Budget[]>;
-  /** Of one that is about to be started, in a session that may be new, inside another run or not. */
-  ofStart(start: BudgetedStart): Promise<readonly Budget[]>;
+export interface BudgetLook {
+  /** Of one of the runs that were asked for. */
+  of(found: SessionWithRun): readonly Budget[];
+  /** What a session's own runs have spent, without those below. */
+  ownTokens(sessionId: string): number;
 }
 
-interface BudgetedStart {
+export interface BudgetedStart {
+  /** It may be new. */
   readonly session: Session | null;
   /** As the start would set it. */
   readonly budget: SessionBudget | null;
+  /** The run inside which it is started, if any. */
   readonly parentId: string | null;
 }
 
 /** Of a run that is not there yet. */
 const NOBODY = '';
 
-export function findBudgets(context: Context, policy: BudgetPolicy, nowMs = Date.now()): BudgetFinder {
-  const known = new Map<string, Promise<Budget>>();
-  const once = (key: string, find: () => Promise<Budget>) => {
-    const found = known.get(key) ?? find();
-    known.set(key, found);
-    return found;
-  };
-  const here: AwakeNow = { clock: clockOf(context.table.host), nowMs: context.table.awakeMs() };
-  const spentBy = (runs: readonly Run[]) => spentWithBelow(context, runs, { here, prices: policy.prices });
-  const ofDay = () => once('day', async () => dayBudget(context, policy, here, nowMs));
+/** Whether anything has to be read to know. */
+export function mayHaveBudget({ session, run }: SessionWithRun, policy: BudgetPolicy): boolean {
+  return run.parent !== null || session.budget !== null || isConfigured(policy);
+}
 
-  const ofHolder = async (holder: Holder, isRoot: boolean): Promise<readonly Budget[]> => {
-    const { session, runId, budget } = holder;
-    const runs = session === null ? [] : await context.store.runsOf(session.id);
-    const sharing = sharingBudget(runs, runId === NOBODY ? (continued(runs) ?? NOBODY) : runId);
-    const onExceeded = budget?.onExceeded ?? policy.onExceeded;
-    const owned = (scope: 'run' | 'session' | 'tree', limits: Limits, by: readonly Run[], whose: string) =>
-      hasLimit(limits)
-        ? [
-            once(`${scope} ${whose}`, async () => ({
-              scope,
-              holder: whose,
-              ownerId: ownerOf(runId, by),
-              limits,
-              onExceeded,
-              spent: await spentBy(by),
-            })),
-          ]
-        : [];
-    const first = sharing[0]?.id ?? runId;
-    return Promise.all([
-      ...owned('session', limitsOf(budget, policy.session), runs, session?.id ?? NOBODY),
-      ...owned('run', policy.run, sharing, first),
-      ...(isRoot ? owned('tree', policy.tree, sharing, first) : []),
-    ]);
-  };
-
-  const ofLineage = async (holders: readonly Holder[]): Promise<readonly Budget[]> => {
-    const found: Budget[] = [];
-    for (const [index, holder] of holders.entries())
-      found.push(...(await ofHolder(holder, index === holders.length - 1)));
-    return hasLimit(policy.day) ? [...found, await ofDay()] : found;
-  };
-
+/** Of runs that are on record. */
+export async function lookAtBudgets(
+  context: Context,
+  policy: BudgetPolicy,
+  runs: readonly SessionWithRun[],
+): Promise<BudgetLook> {
+  const facts = await read(context, policy, { runIds: runs.map(({ run }) => run.id), sessionIds: [] });
+  const family = new Family(facts.family);
+  const budgetsOf = accountant(context, policy, facts, family);
   return {
-    of: async ({ session, run }) => {
-      const own = { session, runId: run.id, budget: session.budget };
-      if (run.parent === null && session.budget === null && !isConfigured(policy)) return [];
-      return ofLineage([own, ...(await ancestors(context, await context.store.ancestorsOf(run.id)))]);
-    },
-    ofStart: async ({ session, budget, parentId }) => {
-      const own = { session, runId: NOBODY, budget };
-      const above = parentId === null ? [] : [parentId, ...(await context.store.ancestorsOf(parentId))];
-      return ofLineage([own, ...(await ancestors(context, above))]);
-    },
+    of: ({ session, run }) =>
+      budgetsOf([{ session, runId: run.id, budget: session.budget }, ...family.above(run)]),
+    ownTokens: (sessionId) =>
+      family
+        .ofSession(sessionId)
+        .flatMap(({ id }) => facts.spentByRun.get(id) ?? [])
+        .reduce((sum, each) => sum + totalOf(each), 0),
   };
+}
+
+/** Of a run that is about to be started. */
+export async function budgetsOfStart(
+  context: Context,
+  policy: BudgetPolicy,
+  { session, budget, parentId }: BudgetedStart,
+): Promise<readonly Budget[]> {
+  const facts = await read(context, policy, {
+    runIds: parentId === null ? [] : [parentId],
+    sessionIds: session === null ? [] : [session.id],
+  });
+  const family = new Family(facts.family);
+  const own = { session, runId: NOBODY, budget };
+  return accountant(context, policy, facts, family)([own, ...family.from(parentId)]);
+}
+
+function read(context: Context, policy: BudgetPolicy, query: Omit<BudgetQuery, 'day'>): Promise<BudgetFacts> {
+  const day = hasLimit(policy.day) ? new Date().toISOString().slice(0, 10) : null;
+  return context.store.budgetFacts({ ...query, day });
 }
 
 interface Holder {
@@ -97,14 +86,115 @@ interface Holder {
   readonly budget: SessionBudget | null;
 }
 
-/** The nearest first. */
-async function ancestors(context: Context, ids: readonly string[]): Promise<readonly Holder[]> {
-  if (ids.length === 0) return [];
-  const found = new Map((await context.store.runsWithSession(ids)).map((each) => [each.run.id, each]));
-  return ids.flatMap((id) => {
-    const each = found.get(id);
-    return each === undefined ? [] : [{ session: each.session, runId: id, budget: each.session.budget }];
-  });
+/** Who started whom. */
+class Family {
+  readonly #byId = new Map<string, SessionWithRun>();
+  readonly #bySession = new Map<string, Run[]>();
+  readonly #byParent = new Map<string, Run[]>();
+
+  constructor(members: readonly SessionWithRun[]) {
+    for (const each of members) {
+      this.#byId.set(each.run.id, each);
+      add(this.#bySession, each.session.id, each.run);
+      if (each.run.parent !== null) add(this.#byParent, each.run.parent.startedBy, each.run);
+    }
+  }
+
+  ofSession(id: string): readonly Run[] {
+    return this.#bySession.get(id) ?? [];
+  }
+
+  /** The nearest first. */
+  above(run: Run): readonly Holder[] {
+    return this.from(run.parent?.startedBy ?? null);
+  }
+
+  from(runId: string | null): readonly Holder[] {
+    const found = new Map<string, Holder>();
+    // A ring cannot come about, but a damaged record must not hang whoever reads it.
+    for (let id = runId; id !== null && !found.has(id);) {
+      const each = this.#byId.get(id);
+      if (each === undefined) break;
+      found.set(id, { session: each.session, runId: id, budget: each.session.budget });
+      id = each.run.parent?.startedBy ?? null;
+    }
+    return [...found.values()];
+  }
+
+  /** Each once: one of them may be below another, as a session that an agent started, and later started itself anew. */
+  withBelow(runs: readonly Run[]): readonly SessionWithRun[] {
+    const found = new Set<string>();
+    const waiting = runs.map(({ id }) => id);
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      if (found.has(id)) continue;
+      found.add(id);
+      waiting.push(...(this.#byParent.get(id) ?? []).map((run) => run.id));
+    }
+    return [...found].flatMap((id) => this.#byId.get(id) ?? []);
+  }
+}
+
+function add(groups: Map<string, Run[]>, key: string, run: Run): void {
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, [run]);
+  else group.push(run);
+}
+
+/** The budgets of a run, from those who hold them: itself, and all above it. What counts for many is summed up once. */
+function accountant(
+  context: Context,
+  policy: BudgetPolicy,
+  facts: BudgetFacts,
+  family: Family,
+): (holders: readonly Holder[]) => readonly Budget[] {
+  const known = new Map<string, Budget>();
+  const once = (key: string, find: () => Budget) => {
+    const found = known.get(key) ?? find();
+    known.set(key, found);
+    return found;
+  };
+  const here: AwakeNow = { clock: clockOf(context.table.host), nowMs: context.table.awakeMs() };
+  const spentBy = (runs: readonly Run[]): Spent => {
+    const all = family.withBelow(runs);
+    const spans = all.flatMap(({ run }) => awakeSpan(run, here) ?? []);
+    return {
+      ...spentOf(sumsOf(facts, all), policy.prices, awakeTotalMs(spans)),
+      unmeasured: unmeasured(context, all, facts.spentByRun, here),
+    };
+  };
+
+  const ofHolder = ({ session, runId, budget }: Holder, isRoot: boolean): readonly Budget[] => {
+    const runs = session === null ? [] : family.ofSession(session.id);
+    const sharing = sharingBudget(runs, runId === NOBODY ? (continued(runs) ?? NOBODY) : runId);
+    const onExceeded = budget?.onExceeded ?? policy.onExceeded;
+    const owned = (scope: 'run' | 'session' | 'tree', limits: Limits, by: readonly Run[], whose: string) =>
+      hasLimit(limits)
+        ? [
+            once(`${scope} ${whose}`, () => ({
+              scope,
+              holder: whose,
+              ownerId: ownerOf(runId, by),
+              limits,
+              onExceeded,
+              spent: spentBy(by),
+            })),
+          ]
+        : [];
+    const first = sharing[0]?.id ?? runId;
+    return [
+      ...owned('session', limitsOf(budget, policy.session), runs, session?.id ?? NOBODY),
+      ...owned('run', policy.run, sharing, first),
+      ...(isRoot ? owned('tree', policy.tree, sharing, first) : []),
+    ];
+  };
+
+  return (holders) => {
+    const found = holders.flatMap((holder, index) => ofHolder(holder, index === holders.length - 1));
+    const { day } = facts;
+    return day === null
+      ? found
+      : [...found, once('day', () => dayBudget(context, policy, day, facts.spentByRun, here))];
+  };
 }
 
 /** The run whose budget a next one would go on with; none after one that completed. */
@@ -120,36 +210,18 @@ function ownerOf(runId: string, runs: readonly Run[]): string | null {
   return last === undefined || last.state === 'ended' ? null : last.id;
 }
 
-async function spentWithBelow(
-  context: Context,
-  runs: readonly Run[],
-  { here, prices }: { here: AwakeNow; prices: readonly Price[] },
-): Promise<Spent> {
-  const ids = runs.map(({ id }) => id);
-  const below = (await context.store.below(ids, 'all')).map(({ run }) => run);
-  // One of them may be below another: a session that an agent started, and later started itself anew.
-  const all = [...new Map([...runs, ...below].map((run) => [run.id, run])).values()];
-  const spans = all.flatMap((run) => awakeSpan(run, here) ?? []);
-  const sums = await context.store.spentByRuns(all.map(({ id }) => id));
-  return {
-    ...spentOf(sums, prices, awakeTotalMs(spans)),
-    unmeasured: await unmeasured(context, all, here),
-  };
-}
-
 /** What was live at midnight counts from then on, as far as the wall clock can tell. */
-async function dayBudget(
+function dayBudget(
   context: Context,
   policy: BudgetPolicy,
+  { day, runs, spent }: DayFacts,
+  spentByRun: BudgetFacts['spentByRun'],
   here: AwakeNow,
-  nowMs: number,
-): Promise<Budget> {
-  const day = new Date(nowMs).toISOString().slice(0, 10);
+): Budget {
   const midnightMs = Date.parse(day);
-  const runs = await context.store.runsSince(midnightMs);
-  const spans = runs.flatMap((run) => {
+  const spans = runs.flatMap(({ run }) => {
     const span = awakeSpan(run, here);
-    return span === null ? [] : [spanSince(span, midnightMs, run.ending?.endedAtMs ?? nowMs)];
+    return span === null ? [] : [spanSince(span, midnightMs, run.ending?.endedAtMs ?? Date.now())];
   });
   return {
     scope: 'day',
@@ -158,10 +230,14 @@ async function dayBudget(
     limits: policy.day,
     onExceeded: policy.onExceeded,
     spent: {
-      ...spentOf(await context.store.spentOnDay(day), policy.prices, awakeTotalMs(spans)),
-      unmeasured: await unmeasured(context, runs, here),
+      ...spentOf(spent, policy.prices, awakeTotalMs(spans)),
+      unmeasured: unmeasured(context, runs, spentByRun, here),
     },
   };
+}
+
+function sumsOf({ spentByRun }: BudgetFacts, runs: readonly SessionWithRun[]): readonly SpentOnDay[] {
+  return runs.flatMap(({ run }) => spentByRun.get(run.id) ?? []);
 }
 
 const MICROS = 1_000_000;

@@ -4,12 +4,11 @@ import { judge } from '../lifecycle/budget.ts';
 import type { Budget, BudgetPolicy, Verdict } from '../lifecycle/budget.ts';
 import { changeBudget } from '../lifecycle/session-budget.ts';
 import type { BudgetChange } from '../lifecycle/session-budget.ts';
-import { totalOf } from '../lifecycle/usage.ts';
 import { LOOK_NOW } from '../process/keeper.ts';
 import { signalProven } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
-import { findBudgets } from './budget-facts.ts';
-import type { BudgetFinder } from './budget-facts.ts';
+import { lookAtBudgets } from './budget-facts.ts';
+import type { BudgetLook } from './budget-facts.ts';
 import { isConfigured, readPolicy, usablePolicy } from './budget-policy.ts';
 import type { Context } from './context.ts';
 import { resolveSession } from './resolve.ts';
@@ -23,9 +22,8 @@ export async function budget(context: Context, reference?: string): Promise<read
     reference === undefined ? await context.store.live() : [await resolveSession(context, reference)];
   if (reference === undefined && (await isUnbudgeted(context, policy))) return [];
   await readSpending(context, found);
-  const finder = findBudgets(context, policy);
-  const views: SessionBudgets[] = [];
-  for (const each of found) views.push(await viewOf(context, each, policy, finder));
+  const look = await lookAtBudgets(context, policy, found);
+  const views = found.map((each) => viewOf(each, policy, look));
   return views.filter(({ budgets }) => reference !== undefined || budgets.length > 0);
 }
 
@@ -51,32 +49,23 @@ export async function budgetsForRows(
 ): Promise<ReadonlyMap<string, readonly BudgetView[]>> {
   const { policy } = usablePolicy(context.environment);
   if (sessionIds.length === 0 || (await isUnbudgeted(context, policy))) return new Map();
-  const finder = findBudgets(context, policy);
-  const rows = new Map<string, readonly BudgetView[]>();
-  for (const each of await context.store.sessionsOf(sessionIds))
-    rows.set(each.session.id, judge(await finder.of(each), policy.warnAt).map(shown));
-  return rows;
+  const found = await context.store.sessionsOf(sessionIds);
+  const look = await lookAtBudgets(context, policy, found);
+  return new Map(found.map((each) => [each.session.id, judge(look.of(each), policy.warnAt).map(shown)]));
 }
 
 async function isUnbudgeted(context: Context, policy: BudgetPolicy): Promise<boolean> {
   return !isConfigured(policy) && (await context.store.budgetedSessions()).length === 0;
 }
 
-async function viewOf(
-  context: Context,
-  { session, run }: SessionWithRun,
-  policy: BudgetPolicy,
-  finder: BudgetFinder,
-): Promise<SessionBudgets> {
-  const budgets = await finder.of({ session, run });
-  const own = (await context.store.runsOf(session.id)).map(({ id }) => id);
-  const ownTokens = (await context.store.spentByRuns(own)).reduce((sum, each) => sum + totalOf(each), 0);
+function viewOf({ session, run }: SessionWithRun, policy: BudgetPolicy, look: BudgetLook): SessionBudgets {
+  const budgets = look.of({ session, run });
   return {
     session: session.name,
     id: session.id,
     live: run.state !== 'ended',
     onExceeded: session.budget?.onExceeded ?? policy.onExceeded,
-    ownTokens,
+    ownTokens: look.ownTokens(session.id),
     budgets: judge(budgets, policy.warnAt).map((verdict) => detailed(verdict, budgets)),
   };
 }

@@ -5,13 +5,12 @@
  */
 import { awakeSpan, clockOf } from '../lifecycle/awake.ts';
 import { judge, nextLookMs, planForRun } from '../lifecycle/budget.ts';
-import type { BudgetPolicy, Verdict } from '../lifecycle/budget.ts';
+import type { BudgetPlan, BudgetPolicy, Verdict } from '../lifecycle/budget.ts';
 import { limitOf, spentOf } from '../lifecycle/budget-words.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import type { SessionWithRun } from '../store/store.ts';
-import { findBudgets } from './budget-facts.ts';
-import type { BudgetFinder } from './budget-facts.ts';
+import { lookAtBudgets, mayHaveBudget } from './budget-facts.ts';
 import { isConfigured, usablePolicy } from './budget-policy.ts';
 import type { Context } from './context.ts';
 import { isHere } from './reach.ts';
@@ -31,7 +30,7 @@ export interface Enforced {
   readonly problem: string | null;
 }
 
-/** All live runs of this host. */
+/** All live runs of this host. However many there are, the store is asked and written to as often as for one. */
 export async function enforceBudgets(given: Context): Promise<Enforced> {
   const context = { ...given, actor: BUDGET_ACTOR };
   const { policy, problem } = usablePolicy(context.environment);
@@ -39,14 +38,10 @@ export async function enforceBudgets(given: Context): Promise<Enforced> {
   // Most have no budgets at all, and then this is all that it costs.
   if (!isConfigured(policy) && (await context.store.budgetedSessions()).length === 0) return nothing;
   const live = (await context.store.live()).filter(({ run }) => isHere(context, run));
-  const finder = findBudgets(context, policy);
-  const enforced: Held[] = [];
-  for (const each of live) enforced.push(await hold(context, each, policy, finder));
-  // Side by side, for each may take its grace.
-  await Promise.all(enforced.flatMap(({ ending }) => (ending === null ? [] : [ending()])));
+  const held = await hold(context, policy, live);
   return {
-    budgeted: enforced.filter(({ verdicts }) => verdicts.length > 0).length,
-    ended: enforced.filter(({ ending }) => ending !== null).length,
+    budgeted: held.filter(({ verdicts }) => verdicts.length > 0).length,
+    ended: held.filter(({ end }) => end !== null).length,
     problem,
   };
 }
@@ -55,45 +50,60 @@ export async function enforceBudgets(given: Context): Promise<Enforced> {
 export async function enforceBudgetsOf(given: Context, found: SessionWithRun): Promise<number | null> {
   const context = { ...given, actor: BUDGET_ACTOR };
   const { policy } = usablePolicy(context.environment);
-  if (needLedger(await findBudgets(context, policy).of(found))) await readSpending(context, [found]);
-  const { verdicts, ending } = await hold(context, found, policy, findBudgets(context, policy));
-  await ending?.();
-  return nextLookMs(found.run.id, verdicts, policy.warnAt);
+  if (needLedger((await lookAtBudgets(context, policy, [found])).of(found)))
+    await readSpending(context, [found]);
+  const [held] = await hold(context, policy, [found]);
+  return held === undefined ? null : nextLookMs(found.run.id, held.verdicts, policy.warnAt);
 }
 
 interface Held {
+  readonly run: LiveRun;
   readonly verdicts: readonly Verdict[];
-  /** Ends it, where that is due. */
-  readonly ending: (() => Promise<void>) | null;
+  readonly plan: BudgetPlan;
+  /** Why it has to end. */
+  readonly end: string | null;
 }
 
 async function hold(
   context: Context,
-  { session, run }: SessionWithRun,
   policy: BudgetPolicy,
-  finder: BudgetFinder,
-): Promise<Held> {
-  if (run.state === 'ended') return { verdicts: [], ending: null };
-  // Whoever put that on record may have died over it.
-  const isEnding = run.intent?.outcome === 'over_budget';
-  const verdicts = judge(await finder.of({ session, run }), policy.warnAt);
+  found: readonly SessionWithRun[],
+): Promise<readonly Held[]> {
+  const due = found.flatMap(({ session, run }) =>
+    run.state !== 'ended' && (mayHaveBudget({ session, run }, policy) || begunEnd(run) !== null)
+      ? [{ session, run }]
+      : [],
+  );
+  if (due.length === 0) return [];
+  const look = await lookAtBudgets(context, policy, due);
+  const held = due.map((each) => holdTo(each.run, judge(look.of(each), policy.warnAt)));
   await checkpoint('budget.judged');
-  const plan = planForRun(run.id, verdicts);
-  if (verdicts.some(({ kind }) => kind === 'minutes')) await recordAwake(context, run);
-  for (const verdict of plan.warnings) await warn(context, run, verdict);
-  await ask(context, run, plan.end === null ? plan.ask : null);
-  if (plan.end === null && !isEnding) return { verdicts, ending: null };
-  const reason = plan.end === null ? (run.intent?.reason ?? '') : `it was over ${spentOf(plan.end)}`;
-  return { verdicts, ending: () => end(context, run, reason) };
+  await recordAwake(context, held);
+  await warn(context, held);
+  for (const each of held) await ask(context, each);
+  // Side by side, for each may take its grace.
+  await Promise.all(held.flatMap(({ run, end }) => (end === null ? [] : [endRun(context, run, end)])));
+  return held;
 }
 
-async function end(context: Context, run: LiveRun, reason: string): Promise<void> {
+function holdTo(run: LiveRun, verdicts: readonly Verdict[]): Held {
+  const plan = planForRun(run.id, verdicts);
+  return { run, verdicts, plan, end: plan.end === null ? begunEnd(run) : `it was over ${spentOf(plan.end)}` };
+}
+
+/** Whoever put that on record may have died over it. */
+function begunEnd({ intent }: LiveRun): string | null {
+  return intent?.outcome === 'over_budget' ? (intent.reason ?? '') : null;
+}
+
+async function endRun(context: Context, run: LiveRun, reason: string): Promise<void> {
   const intent = intentNow({ outcome: 'over_budget', actor: BUDGET_ACTOR, reason });
   await retireRun(context, run, intent, GRACE_MS);
 }
 
 /** What a person is asked for is on record with the run, until there is nothing to ask any more. */
-async function ask({ store, actor }: Context, run: LiveRun, verdict: Verdict | null): Promise<void> {
+async function ask({ store, actor }: Context, { run, plan }: Held): Promise<void> {
+  const verdict = plan.end === null ? plan.ask : null;
   // Without what is spent: that grows, and would be asked for again and again.
   const what = verdict === null ? null : limitOf(verdict);
   if (what === (run.overBudget?.what ?? null)) return;
@@ -104,13 +114,19 @@ async function ask({ store, actor }: Context, run: LiveRun, verdict: Verdict | n
 }
 
 /** A day warns once, and not once a run. Another limit is another warning. */
-async function warn({ store, actor }: Context, run: LiveRun, verdict: Verdict): Promise<void> {
-  const { scope, kind, limit, holder } = verdict;
-  const event = { sessionId: run.sessionId, runId: run.id, kind: 'budget.warned', actor };
-  await store.noteBudget({
-    key: `warned ${scope === 'day' ? holder : run.id} ${scope} ${kind} ${limit}`,
-    event: { ...event, data: dataOf(verdict) },
-  });
+async function warn({ store, actor }: Context, held: readonly Held[]): Promise<void> {
+  const due = held.flatMap(({ run, plan }) =>
+    plan.warnings.map((verdict) => {
+      const { scope, kind, limit, holder } = verdict;
+      const event = { sessionId: run.sessionId, runId: run.id, kind: 'budget.warned', actor };
+      return {
+        key: `warned ${scope === 'day' ? holder : run.id} ${scope} ${kind} ${limit}`,
+        event: { ...event, data: dataOf(verdict) },
+      };
+    }),
+  );
+  const told = await store.notedBudgets(due.map(({ key }) => key));
+  for (const note of due) if (!told.has(note.key)) await store.noteBudget(note);
 }
 
 function dataOf(verdict: Verdict): Readonly<Record<string, unknown>> {
@@ -119,7 +135,13 @@ function dataOf(verdict: Verdict): Readonly<Record<string, unknown>> {
 }
 
 /** For whoever asks in another boot: what was recorded last is then all that is known. */
-async function recordAwake({ store, table }: Context, run: LiveRun): Promise<void> {
-  const span = awakeSpan(run, { clock: clockOf(table.host), nowMs: table.awakeMs() });
-  if (span !== null) await store.recordAwake(run.id, span.toMs - span.fromMs);
+async function recordAwake({ store, table }: Context, held: readonly Held[]): Promise<void> {
+  const now = { clock: clockOf(table.host), nowMs: table.awakeMs() };
+  const timed = held.filter(({ verdicts }) => verdicts.some(({ kind }) => kind === 'minutes'));
+  await store.recordAwake(
+    timed.flatMap(({ run }) => {
+      const span = awakeSpan(run, now);
+      return span === null ? [] : [{ runId: run.id, awakeMs: span.toMs - span.fromMs }];
+    }),
+  );
 }

@@ -8,7 +8,7 @@ import { changeBudget, raises } from '../lifecycle/session-budget.ts';
 import type { BudgetChange } from '../lifecycle/session-budget.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { RUN_MARK } from '../process/tree.ts';
-import { findBudgets } from './budget-facts.ts';
+import { budgetsOfStart } from './budget-facts.ts';
 import { readPolicy } from './budget-policy.ts';
 import type { Context } from './context.ts';
 import { needLedger, readSpending } from './read-spending.ts';
@@ -26,11 +26,11 @@ export async function checkBudget(context: Context, wanted: WantedStart): Promis
   const policy = readPolicy(context.environment);
   const session = existing?.session ?? null;
   const start = { session, budget: changeBudget(session?.budget ?? null, change ?? {}), parentId };
-  let budgets = await findBudgets(context, policy).ofStart(start);
+  let budgets = await budgetsOfStart(context, policy, start);
   if (existing !== null && needLedger(budgets)) {
     // What the last run spent may not have been read yet, and a restart grants nothing.
     await readSpending(context, [existing]);
-    budgets = await findBudgets(context, policy).ofStart(start);
+    budgets = await budgetsOfStart(context, policy, start);
   }
   const verdicts = judge(budgets, policy.warnAt);
   const [worst] = verdicts;

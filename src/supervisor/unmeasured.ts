@@ -4,35 +4,29 @@ import type { AwakeNow } from '../lifecycle/awake.ts';
 import type { Unmeasured } from '../lifecycle/budget.ts';
 import { hostName } from '../lifecycle/reach.ts';
 import type { Run } from '../lifecycle/run.ts';
+import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { isHere } from './reach.ts';
 
 /** By which host each kind is measured, where that has said nothing yet of one of these runs. */
-export async function unmeasured(
+export function unmeasured(
   context: Context,
-  runs: readonly Run[],
+  runs: readonly SessionWithRun[],
+  spentByRun: ReadonlyMap<string, unknown>,
   here: AwakeNow,
-): Promise<Unmeasured | undefined> {
-  const away = runs.filter((run) => run.state === 'running' && !isHere(context, run));
+): Unmeasured | undefined {
+  const away = runs.filter(({ run }) => run.state === 'running' && !isHere(context, run));
   if (away.length === 0) return undefined;
   const timed = away.find(
-    ({ keeper, awake }) =>
+    ({ run: { keeper, awake } }) =>
       keeper !== null && clockOf(keeper) !== here.clock && (awake === null || awake.ms === null),
   );
-  const silent = await withoutLedger(context, away);
+  // Plain commands have no conversations, so nobody keeps a ledger of theirs.
+  const silent = away.find(({ session, run }) => session.harness !== 'command' && !spentByRun.has(run.id));
   return {
-    ...(timed === undefined ? {} : { minutes: hostOf(timed) }),
-    ...(silent === undefined ? {} : { tokens: hostOf(silent), cost: hostOf(silent) }),
+    ...(timed === undefined ? {} : { minutes: hostOf(timed.run) }),
+    ...(silent === undefined ? {} : { tokens: hostOf(silent.run), cost: hostOf(silent.run) }),
   };
-}
-
-/** Plain commands have no conversations, so nobody keeps a ledger of theirs. */
-async function withoutLedger(context: Context, runs: readonly Run[]): Promise<Run | undefined> {
-  const found = await context.store.runsWithSession(runs.map(({ id }) => id));
-  for (const { session, run } of found) {
-    if (session.harness !== 'command' && (await context.store.spentByRuns([run.id])).length === 0) return run;
-  }
-  return undefined;
 }
 
 function hostOf({ keeper, launcher }: Run): string {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DEFAULT_TERMS } from '../../src/lifecycle/child.ts';
 import type { SessionBudget } from '../../src/lifecycle/session-budget.ts';
+import type { BudgetQuery } from '../../src/store/budget-facts.ts';
 import type { BudgetNote, Store } from '../../src/store/store.ts';
 import type { Database, Engine } from './engine.ts';
 import { claimOf, end, many, start, TOKEN, won } from './examples.ts';
@@ -136,17 +137,20 @@ function describeUsing(): void {
       records: [{ key, model, atMs, input, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 }],
     });
 
+  const facts = (query: Partial<BudgetQuery>) =>
+    two.budgetFacts({ runIds: [], sessionIds: [], day: null, ...query });
+
   test('its time awake only grows, until it is over', async () => {
     const { run } = await won(one, claimOf('alpha'));
     const awake = async () => (await two.run(run.id))?.awake;
     expect(await awake()).toBeNull();
     await one.step(run.id, start);
     expect(await awake()).toStrictEqual({ fromMs: 5_000, ms: null });
-    await one.recordAwake(run.id, 700);
-    await two.recordAwake(run.id, 300);
+    await one.recordAwake([{ runId: run.id, awakeMs: 700 }]);
+    await two.recordAwake([{ runId: run.id, awakeMs: 300 }]);
     expect(await awake()).toStrictEqual({ fromMs: 5_000, ms: 700 });
     await one.step(run.id, { ...end(), awakeMs: 900 });
-    await one.recordAwake(run.id, 5_000);
+    await one.recordAwake([{ runId: run.id, awakeMs: 5_000 }]);
     expect(await awake()).toStrictEqual({ fromMs: 5_000, ms: 900 });
   });
 
@@ -163,30 +167,63 @@ function describeUsing(): void {
     await spend(child.session.id, 'c', 30, 'opus', NOON_MS);
     await spend(other.session.id, 'd', 40);
     const sum = { cacheRead: 0, cacheWrite: 0, reasoning: 0 };
-    expect(await two.spentByRuns([alpha.run.id, child.run.id])).toStrictEqual([
-      { model: 'haiku', day: '2023-11-14', input: 20, output: 1, ...sum },
-      { model: 'opus', day: '2023-11-14', input: 40, output: 2, ...sum },
+    const day = '2023-11-14';
+    const ofAlpha = [{ model: 'opus', day, input: 10, output: 1, ...sum }];
+    const ofChild = [
+      { model: 'haiku', day, input: 20, output: 1, ...sum },
+      { model: 'opus', day, input: 30, output: 1, ...sum },
+    ];
+    const family = await facts({ runIds: [child.run.id] });
+    expect(family.spentByRun).toStrictEqual(
+      new Map([
+        [alpha.run.id, ofAlpha],
+        [child.run.id, ofChild],
+      ]),
+    );
+    expect((await facts({ day })).day?.spent).toStrictEqual([
+      { model: 'haiku', day, input: 20, output: 1, ...sum },
+      { model: 'opus', day, input: 80, output: 3, ...sum },
     ]);
-    expect(await two.spentByRuns([])).toStrictEqual([]);
-    expect(await two.spentOnDay('2023-11-14')).toStrictEqual([
-      { model: 'haiku', day: '2023-11-14', input: 20, output: 1, ...sum },
-      { model: 'opus', day: '2023-11-14', input: 80, output: 3, ...sum },
-    ]);
-    expect(await two.spentOnDay('2023-11-15')).toStrictEqual([]);
+    expect((await facts({ day: '2023-11-15' })).day?.spent).toStrictEqual([]);
     const found = await two.runsWithSession([child.run.id, 'r-nobody']);
     expect(found.map(({ session, run }) => [session.name, run.id])).toStrictEqual([['child', child.run.id]]);
     expect(await two.runsWithSession([])).toStrictEqual([]);
   });
 
-  test('runs since a moment are those that live, and those that ended since', async () => {
+  test('for a day, runs are those that live, with what they spent, and those that ended on it', async () => {
     const [early, late, live] = [
       await won(one, claimOf('early')),
       await won(one, claimOf('late')),
       await won(one, claimOf('live')),
     ];
-    await one.step(early.run.id, end({ endedAtMs: 1_000 }));
-    await one.step(late.run.id, end({ endedAtMs: 3_000 }));
-    const ids = (await two.runsSince(2_000)).map(({ id }) => id);
+    await one.step(live.run.id, { ...start, atMs: NOON_MS });
+    await spend(live.session.id, 'a', 10);
+    await one.step(early.run.id, end({ endedAtMs: Date.parse('2023-11-13T23:59:59Z') }));
+    await one.step(late.run.id, end({ endedAtMs: NOON_MS }));
+    const { family, day, spentByRun } = await facts({ day: '2023-11-14' });
+    const ids = (day?.runs ?? []).map(({ run }) => run.id);
     expect(ids.toSorted()).toStrictEqual([late.run.id, live.run.id].toSorted());
+    expect([family, [...spentByRun.keys()]]).toStrictEqual([[], [live.run.id]]);
+    expect((await facts({})).day).toBeNull();
+  });
+
+  test('a family is all above and below, with the other runs of their sessions and what is below those', async () => {
+    const childOf = async (name: string, { run }: { run: { id: string } }) =>
+      won(one, claimOf(name, { parent: { ...DEFAULT_TERMS, runId: run.id, token: TOKEN } }));
+    const first = await won(one, claimOf('top'));
+    const below = await childOf('of the first', first);
+    for (const { run } of [below, first]) await one.step(run.id, end());
+    const second = await won(one, claimOf('top'));
+    const child = await childOf('child', second);
+    const grandchild = await childOf('grandchild', child);
+    await won(one, claimOf('stranger'));
+    const names = async (query: Partial<BudgetQuery>) =>
+      (await facts(query)).family.map(({ session, run }) => `${session.name} ${run.epoch}`).toSorted();
+    const all = ['child 1', 'grandchild 1', 'of the first 1', 'top 1', 'top 2'];
+    expect(await names({ runIds: [grandchild.run.id] })).toStrictEqual(all);
+    expect(await names({ runIds: [below.run.id, child.run.id] })).toStrictEqual(all);
+    expect(await names({ sessionIds: [first.session.id] })).toStrictEqual(all);
+    expect(await names({ sessionIds: [child.session.id] })).toStrictEqual(['child 1', 'grandchild 1']);
+    expect(await names({ runIds: ['r-nobody'] })).toStrictEqual([]);
   });
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SessionBudgets } from '../../src/api/http-views.ts';
 import type { SessionView } from '../../src/api/session-view.ts';
-import { findBudgets } from '../../src/supervisor/budget-facts.ts';
+import { lookAtBudgets } from '../../src/supervisor/budget-facts.ts';
 import { readPolicy } from '../../src/supervisor/budget-policy.ts';
 import { enforceBudgets, enforceBudgetsOf } from '../../src/supervisor/budgets.ts';
 import { openContext } from '../../src/supervisor/context.ts';
@@ -229,20 +229,41 @@ describe('a budget', () => {
     expect(asked).toEqual(['budgetedSessions']);
   });
 
+  it('asks and writes as often for many runs, warned and timed ones too, as for one', async () => {
+    await budgeted('a', '--max-minutes', '30', '--max-tokens', '1000');
+    await spend('a', 900);
+    const round = async () => {
+      const asked: string[] = [];
+      const store = new Proxy(context.store, {
+        get: (target, name: keyof Context['store']) => {
+          asked.push(name);
+          return target[name];
+        },
+      });
+      await enforceBudgets({ ...context, store });
+      return asked;
+    };
+    await round();
+    const forOne = await round();
+    expect(forOne).toEqual(['budgetedSessions', 'live', 'budgetFacts', 'recordAwake', 'notedBudgets']);
+    await budgeted('b', '--max-minutes', '30', '--max-tokens', '1000');
+    await spend('b', 900);
+    await round();
+    expect(await round()).toEqual(forOne);
+  });
+
   it('goes by what was recorded last for a run of another boot', async () => {
     await budgeted('a', '--max-minutes', '30');
     const { session, run } = await found('a');
-    await context.store.recordAwake(run.id, 60_000);
+    await context.store.recordAwake([{ runId: run.id, awakeMs: 60_000 }]);
     const elsewhere = {
       ...context.table,
       host: { ...context.table.host, boot: 'another' },
       awakeMs: () => 1,
     };
     const policy = readPolicy(sandbox.env);
-    const [each] = await findBudgets({ ...context, table: elsewhere }, policy).of({
-      session,
-      run: (await found('a')).run,
-    });
+    const now = { session, run: (await found('a')).run };
+    const [each] = (await lookAtBudgets({ ...context, table: elsewhere }, policy, [now])).of(now);
     expect(each?.spent.minutes).toBe(1);
   });
 
@@ -250,7 +271,8 @@ describe('a budget', () => {
     await budgeted('a', '--max-tokens', '1000');
     const { session, run } = await found('a');
     const owner = async () =>
-      (await findBudgets(context, readPolicy(sandbox.env)).of({ session, run }))[0]?.ownerId;
+      (await lookAtBudgets(context, readPolicy(sandbox.env), [{ session, run }])).of({ session, run })[0]
+        ?.ownerId;
     expect(await owner()).toBe(run.id);
     await sandbox.json(['kill', 'a']);
     expect(await owner()).toBeNull();

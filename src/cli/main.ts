@@ -18,8 +18,7 @@ async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = printError({ json: wantsJson(args) }, error);
   }
-  // When all of it is written. Left to itself, Node takes the whole program apart first, which costs milliseconds.
-  process.stdout.write('', () => process.exit());
+  // It is left to end by itself: only then does SQLite let go of its statements, and put its log into the database.
 }
 
 async function answer(args: readonly string[]): Promise<number> {

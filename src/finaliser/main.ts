@@ -3,16 +3,19 @@
  * that it is still the one to whom the tree's orphans come. If it fails, the exit record stays for the next reader.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ReeveError } from '../api/errors.ts';
 import { finaliseOwn } from '../supervisor/finalise-own.ts';
 
-/** A store that is locked, full or away for longer than this, which is longer than a failover, is left to the next reader. */
+/**
+ * A store that is locked, full or away for longer than this, which is longer than a failover, is left to
+ * the next reader, and so is a state directory that cannot be entered.
+ */
 const ATTEMPTS = 30;
 const GIVE_UP_AFTER_MS = 120_000;
 const PAUSE_MS = 1_000;
 
-// A terminal's Ctrl-C or hang-up is meant for the harness, which has already ended.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
+// A terminal's Ctrl-C or hang-up is meant for the harness, which has already ended; the last two for the keeper.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
+  process.on(signal, () => {});
 
 void main(process.argv[2] ?? '', process.argv[3] ?? '');
 
@@ -29,6 +32,8 @@ async function main(runId: string, record: string): Promise<void> {
   }
 }
 
+const PASSING = new Set(['store_unavailable', 'store_full', 'state_directory', 'EACCES']);
+
 function isPassing(error: unknown): boolean {
-  return error instanceof ReeveError && (error.code === 'store_unavailable' || error.code === 'store_full');
+  return error instanceof Error && 'code' in error && PASSING.has(String(error.code));
 }

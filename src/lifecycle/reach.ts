@@ -87,8 +87,8 @@ export function hostName(host: string): string {
   return host.split('/')[0] ?? host;
 }
 
-/** As a log's path has it; a run in the foreground has none. */
-function directoryOf({ id, logPath }: Run): string | null {
+/** The state directory, as a log's path has it; a run in the foreground has none. */
+export function directoryOf({ id, logPath }: Run): string | null {
   const end = `/runs/${id}/output.log`;
   return logPath?.endsWith(end) === true ? logPath.slice(0, -end.length) : null;
 }

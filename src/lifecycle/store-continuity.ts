@@ -10,7 +10,7 @@ export interface SeenStore {
   readonly seq: number;
   /** The highest epoch that this host has seen. */
   readonly epoch: number;
-  /** The latest run that this host knows to have been claimed, and its session. */
+  /** The latest run that this host has claimed, and its session; empty for one that has only looked. */
   readonly run: string;
   readonly session: string;
 }

@@ -89,6 +89,7 @@ unless (defined $last && $last eq 'go' && $command_size =~ /^[1-9]\d*$/ && @comm
 my @open_until_exec;
 my $is_born_inside = 0;
 my %held; # Path to handle.
+my $otherwise = '.'; # Where the run's directory is when its path leads there no more.
 
 checkpoint('keeper.released');
 my $oom_before = oom_kills();
@@ -113,7 +114,7 @@ $SIG{USR2} = sub {
     local ($!, $?);
     my ($own) = values %held or return;
     seek $own, 0, 0;
-    hold(do { local $/; <$own> }, time, split /\n/, slurp("$run_dir/hold"));
+    hold(do { local $/; <$own> }, time, split /\n/, slurp(in_run('hold')));
 };
 if (defined $terminal) {
     # The kernel tells the leader of the terminal's session, which this process is in a pane; elsewhere that is a shell,
@@ -218,7 +219,7 @@ sub end_hung_up {
 # Starts a watcher. It is in nobody's terminal, and dies of whatever signal it gets: the next one goes on.
 sub look {
     local ($!, $?);
-    unlink "$run_dir/watch";
+    unlink in_run('watch');
     my $own_handler = $SIG{USR1};
     $SIG{USR1} = 'IGNORE'; # Or the child might take it for its own, and fork in turn.
     my $child = fork;
@@ -239,7 +240,7 @@ sub look {
 # signal of a child cuts the pause short; one that comes right before it is seen a pause later.
 sub wait_for_child {
     local $SIG{CHLD} = sub { };
-    while (-e "$run_dir/owner") {
+    while (-e in_run('owner')) {
         my $ended = waitpid -1, $WNOHANG;
         return $ended if $ended;
         watch_owner();
@@ -253,7 +254,7 @@ sub wait_for_child {
 sub watch_owner {
     return if $hung_up || $watcher || $owner_pause-- > 0;
     $owner_pause = 0;
-    my ($pid, $start) = split ' ', slurp("$run_dir/owner");
+    my ($pid, $start) = split ' ', slurp(in_run('owner'));
     return if !defined $start || is_there($pid, $start);
     $owner_pause = $LOOK_AGAIN_SECONDS / $OWNER_SECONDS;
     look();
@@ -269,7 +270,7 @@ sub is_there {
 sub looked {
     $watcher = 0;
     return if $hung_up;
-    my $next = first_word("$run_dir/watch");
+    my $next = first_word(in_run('watch'));
     alarm($is_poked ? 1 : $next =~ /^\d+$/ ? $next : $LOOK_AGAIN_SECONDS);
     $is_poked = 0;
 }
@@ -404,6 +405,7 @@ sub become_harness {
     # group reaches it once, forwarded. In a terminal's foreground it shares that group, or it could not read the terminal.
     setpgrp(0, 0) if $group eq 'own';
     chdir $directory or return "cannot enter the directory $directory: $!";
+    $otherwise = $run_dir;
     if ($cgroup ne '' && !$is_born_inside && open my $procs, '>', "$cgroup/cgroup.procs") { print $procs "0\n"; close $procs; }
     my $start = (stat_fields('self'))[19] // '';
     my $oom = $oom_before // 'null';
@@ -447,11 +449,15 @@ sub close_inherited {
     }
 }
 
+# Of the run's directory. This process has been in it from the start, and can still write there when the way to it was
+# moved or closed; removed and made anew, it is found by its path.
+sub in_run { return (-d $run_dir ? $run_dir : $otherwise) . "/$_[0]"; }
+
 sub record {
     my ($fields) = @_;
     my $text = qq({"version":1,"run":"$run_id",$fields}\n);
     for my $try (1 .. $RECORD_TRIES) {
-        last if write_file('exit.json', $text) || !-d $run_dir;
+        last if write_file('exit.json', $text) || !(stat in_run(''))[3]; # A directory without a link was removed.
         sleep 1;
     }
     return $text;
@@ -483,7 +489,7 @@ sub own_children { return grep { !is_spared($_) } children_of($$); }
 sub is_spared {
     my $ENOENT = 2;
     # A note that is there and cannot be read now spares too: the finaliser, which can ask the store, sees to that one.
-    open my $note, '<', "$run_dir/children/$_[0]" or return $! != $ENOENT;
+    open my $note, '<', in_run("children/$_[0]") or return $! != $ENOENT;
     $! = 0;
     my $line = <$note>;
     return $! != 0 unless defined $line;
@@ -513,13 +519,13 @@ sub name_of {
 
 sub write_file {
     my ($name, $text) = @_;
-    my $temporary = "$run_dir/.$name.$$";
+    my ($temporary, $path) = (in_run(".$name.$$"), in_run($name));
     open my $file, '>', $temporary or return 0;
     my $written = print $file $text;
     select((select($file), $| = 1)[0]);
     syscall($fsync, fileno $file) if $fsync && $written;
     $written = close($file) && $written;
-    return 1 if $written && rename $temporary, "$run_dir/$name";
+    return 1 if $written && rename $temporary, $path;
     unlink $temporary;
     return 0;
 }

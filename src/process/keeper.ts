@@ -6,8 +6,11 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Duplex } from 'node:stream';
 import { ReeveError } from '../api/errors.ts';
+import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Containment, RunMode } from '../lifecycle/run.ts';
 import { systemCalls } from './containment.ts';
+import type { ProcessTable } from './process-table.ts';
+import { signalProven } from './run-tree.ts';
 
 export interface KeeperOrder {
   readonly runId: string;
@@ -98,6 +101,18 @@ export const HELD_BY_ANOTHER = 'it is held by ';
 
 /** Tells a keeper to have its run looked at now; one that does not know how does nothing. */
 export const LOOK_NOW = 'SIGUSR1' satisfies NodeJS.Signals;
+
+/** Not to one that has become the finaliser in the same process: Node would end at the one signal, and listen for a debugger at the other. */
+export function tellKeeper(
+  table: ProcessTable,
+  keeper: ProcessIdentity,
+  what: typeof HOLD_MORE | typeof LOOK_NOW,
+): void {
+  const reading = table.read(keeper.pid);
+  // By the title that it gives itself, or where that is not shown, by its program.
+  const isKeeper = reading.is === 'there' && /^reeve-keeper|perl/.test(reading.fact.name);
+  if (isKeeper) signalProven(table, keeper, what);
+}
 
 export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
   const [program, ...args] = keeperCommand(order);

@@ -1,6 +1,6 @@
 /**
  * The files that keepers hold locked: outside of every state directory, so that who owns what outlives the loss of one.
- * One a session, one a conversation, one an adopted process. Only a keeper locks and writes them (keeper.pl), and they are
+ * Two a session (its name here, and its id), one a conversation, one an adopted process. Only a keeper locks and writes them (keeper.pl), and they are
  * removed while one holds them; here they are named and read. What is in a file is true for as long as the process that it names lives.
  */
 import { createHash } from 'node:crypto';
@@ -62,6 +62,11 @@ export function sessionFile(
   name: string,
 ): string {
   return join(directory, `session-${digest(home, store, name)}`);
+}
+
+/** By its id, which a copy of the store in another state directory has too. */
+export function sessionIdFile(directory: string, id: string): string {
+  return join(directory, `id-${digest(id)}`);
 }
 
 /** Of a conversation there is one, whichever state directory or store asks for it. */

@@ -64,7 +64,13 @@ export async function announce(
     [...Object.values(columns), run.id],
   );
   await sql.run('update runs set has_successor = 1 where session_id = ? and id <> ?', [place.id, run.id]);
-  await sql.run('update sessions set epoch = ?, current_run_id = ? where id = ?', [epoch, run.id, place.id]);
+  await sql.run('update sessions set epoch = ?, current_run_id = ?, cwd = ?, argv = ? where id = ?', [
+    epoch,
+    run.id,
+    session.cwd,
+    JSON.stringify(session.argv),
+    place.id,
+  ]);
   const nativeId = run.native?.id ?? null;
   if (nativeId !== null) {
     await sql.run(

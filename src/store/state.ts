@@ -2,7 +2,7 @@
 import type { Sql } from './sql.ts';
 import type { Host, StoreState } from './store.ts';
 
-/** `last` is what the asking host saw of it last; nothing when it has not seen it. */
+/** `last` is what the asking host saw of it last, or nothing; one that has only looked knows no run. */
 export async function readState(
   sql: Sql,
   installation: string,
@@ -21,7 +21,7 @@ export async function readState(
   return {
     id: String(row?.['id']),
     seq: Number(row?.['seq']),
-    remembers: last === null || Number(row?.['known']) + Number(row?.['removed']) > 0,
+    remembers: (last?.run ?? '') === '' || Number(row?.['known']) + Number(row?.['removed']) > 0,
     recordedSystem: String(row?.['system']),
     system: await sql.system(),
     incarnation: Number(row?.['incarnation']),

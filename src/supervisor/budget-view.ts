@@ -4,8 +4,7 @@ import { judge } from '../lifecycle/budget.ts';
 import type { Budget, BudgetPolicy, Verdict } from '../lifecycle/budget.ts';
 import { changeBudget } from '../lifecycle/session-budget.ts';
 import type { BudgetChange } from '../lifecycle/session-budget.ts';
-import { LOOK_NOW } from '../process/keeper.ts';
-import { signalProven } from '../process/run-tree.ts';
+import { LOOK_NOW, tellKeeper } from '../process/keeper.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { lookAtBudgets } from './budget-facts.ts';
 import type { BudgetLook } from './budget-facts.ts';
@@ -36,7 +35,7 @@ export async function setBudget(
   refuseRaise(context, found.session, change);
   await context.store.setBudget(found.session.id, changeBudget(found.session.budget, change), context.actor);
   // Its keeper may not look at it at all so far, or only in an hour.
-  if (found.run.state === 'running') signalProven(context.table, found.run.keeper, LOOK_NOW);
+  if (found.run.state === 'running') tellKeeper(context.table, found.run.keeper, LOOK_NOW);
   const [view] = await budget(context, found.session.id);
   if (view === undefined) throw new Error(`Session ${found.session.id} is gone.`);
   return view;

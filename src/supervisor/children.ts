@@ -5,9 +5,8 @@
  */
 import { planForChild } from '../lifecycle/child.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
-import { LOOK_NOW } from '../process/keeper.ts';
+import { LOOK_NOW, tellKeeper } from '../process/keeper.ts';
 import { forgetOwner } from '../process/owner-note.ts';
-import { signalProven } from '../process/run-tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeSurvivors } from './describe-members.ts';
@@ -49,7 +48,7 @@ async function dealWith(
     await context.store.step(run.id, { kind: 'await', ownerId: owner.id, withinMs: plan.withinMs, atMs: 0 });
     forgetOwner(runDirectory(context, run.id));
     // So that it is ended in time although nobody may look: its own keeper sees to it.
-    if (run.keeper !== null) signalProven(context.table, run.keeper, LOOK_NOW);
+    if (run.keeper !== null) tellKeeper(context.table, run.keeper, LOOK_NOW);
     return null;
   }
   if (plan.do === 'detach') {

@@ -141,7 +141,7 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
     const step = await dealWithOwner(context, existing, order);
     if (step.is === 'retired') replaced = step.run;
     else if (step.is !== 'free') return step;
-    const holder = await dealWithHolder(context, existing?.session.name ?? order.session, order);
+    const holder = await dealWithHolder(context, existing, order);
     if (holder === 'announced') continue;
     if (holder !== null) return holder;
     if (order.launch.mayExist) {
@@ -209,9 +209,10 @@ async function execution(
 /** Somebody owns it of whom this store knows nothing: put on record again, or named. */
 async function dealWithHolder(
   context: Context,
-  session: string | undefined,
-  { launch: { adapter, nativeId } }: Order,
+  existing: SessionWithRun | null,
+  { session: wanted, launch: { adapter, nativeId } }: Order,
 ): Promise<'announced' | Extract<LaunchResult, { is: 'elsewhere' }> | null> {
+  const session = { name: existing?.session.name ?? wanted, id: existing?.session.id };
   const holder = await holderOf(context, { session, harness: adapter.name, nativeId });
   if (holder === null) return null;
   const { home, session: its, run } = holder.announcement;

@@ -2,12 +2,14 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
-import { placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/reach.ts';
+import { directoryOf, placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/reach.ts';
 import type { OutOfReach, Place } from '../lifecycle/reach.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { maySignal } from '../process/may-signal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
+import { homeAt } from './home.ts';
+import type { Home } from './home.ts';
 
 /** Whoever reads a run's directory, or writes on its behalf, does so only where this is true. */
 export function isHere(context: Context, run: Run): boolean {
@@ -58,7 +60,20 @@ export function requireHere(context: Context, { session, run }: SessionWithRun, 
 }
 
 function placeOfRun({ home, table }: Context, run: Run): Place {
-  return placeOf(run, { ...table.host, hasRecords: existsSync(join(home.runs, run.id)) });
+  return placeOf(run, { ...table.host, hasRecords: hasRecords(home, run) });
+}
+
+/** A copy of them proves nothing while the original is there. */
+function hasRecords(home: Home, run: Run): boolean {
+  const own = join(home.runs, run.id);
+  const original = directoryOf(run);
+  const path = original === null ? own : join(homeAt(original).runs, run.id);
+  return existsSync(own) && (isGone(path) || isSameFile(own, path));
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
 }
 
 /** One that may not be signalled may still be killed with its cgroup, as a command under sudo. */

@@ -113,6 +113,27 @@ describe('a database restored from before a resume', () => {
     expect(next.run.epoch).toBe(3);
   });
 
+  it('that another run of the session owned then, which is gone, has the living one as its owner', async () => {
+    const first = await launchIn(sandbox, 'web', 'sleep', '60');
+    const copy = sandbox.path('copy.db');
+    await sandbox.list();
+    cpSync(join(sandbox.home, 'reeve.db'), copy);
+    const start = ['run', '-d', '--force', '-s', 'web', '--', 'sleep', '61'];
+    const { run } = await sandbox.json<SessionView>(start);
+    expect(isAlive(first.harness)).toBe(false);
+    removeDatabase();
+    cpSync(copy, join(sandbox.home, 'reeve.db'));
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '62'], 4);
+    expect(error.details.owner?.run).toBe(run.id);
+    const web = await sandbox.show('web');
+    expect(web).toMatchObject({ argv: ['sleep', '61'], run: { id: run.id, state: 'running' } });
+    expect(web.runs.map(({ id, state }) => [id, state])).toEqual([
+      [first.run.id, 'ended'],
+      [run.id, 'running'],
+    ]);
+    expect(await sandbox.json(['stop', 'web'])).toMatchObject({ run: { id: run.id, outcome: 'stopped' } });
+  });
+
   it('does not give out the epoch of a run that is over and that it has forgotten', async () => {
     await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
     const copy = sandbox.path('copy.db');
@@ -143,6 +164,37 @@ it('files of owners that cannot be used are not done without', async () => {
   const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '60'], 1);
   expect(error.code).toBe('state_directory');
   rmSync(owners());
+});
+
+describe('a copy of the store in another state directory', () => {
+  const copyTo = (name: string, ...parts: readonly string[]) => {
+    const home = sandbox.path(name);
+    mkdirSync(home, { mode: 0o700 });
+    for (const part of readdirSync(sandbox.home).filter((each) => parts.some((is) => each.startsWith(is))))
+      cpSync(join(sandbox.home, part), join(home, part), { recursive: true });
+    return { env: { REEVE_HOME: home } };
+  };
+
+  it('gives a session no second owner while a run of it lives in either', async () => {
+    await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
+    const copy = copyTo('copy', 'reeve.db');
+    const start = ['run', '-d', '--json', '-s', 'web', '--', 'sleep', '60'];
+    const there = await sandbox.reeve(start, copy);
+    expect(there.code).toBe(0);
+    const { error } = await sandbox.json<Failure>(start.toSpliced(2, 1), 4);
+    expect(error.code).toBe('live_owner');
+    expect(await sandbox.reeve(['stop', 'web'], copy)).toMatchObject({ code: 0 });
+    await sandbox.json(start.toSpliced(2, 1));
+    expect((await sandbox.reeve(start, copy)).code).toBe(4);
+  });
+
+  it('does not end what the original started, also with the records of it', async () => {
+    const { harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+    const copy = copyTo('copy', 'reeve.db', 'runs');
+    expect((await sandbox.reeve(['stop', 'web'], copy)).code).toBe(7);
+    expect(isAlive(harness)).toBe(true);
+    expect((await sandbox.show('web')).run).toMatchObject({ state: 'running' });
+  });
 });
 
 describe('a lock', () => {

@@ -28,6 +28,8 @@ export interface PostgresServer {
   url(database: string): string;
   /** A fresh, empty database; its address. */
   createDatabase(): Promise<string>;
+  /** Drops it with all that is in it, and makes one of the same name. */
+  recreateDatabase(url: string): Promise<void>;
   /** Stops the server and keeps its data, as an administrator would. */
   halt(): Promise<void>;
   /** Starts a halted server again. */
@@ -81,6 +83,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     data: join(directory, 'data'),
     url,
     createDatabase: () => createDatabase(url),
+    recreateDatabase: (of) => recreateDatabase(url('postgres'), new URL(of).pathname.slice(1)),
     halt: () => server.halt(),
     start: () => server.start(),
     stop,
@@ -192,12 +195,21 @@ function guard(directory: string): ChildProcess {
 }
 
 async function createDatabase(url: (database: string) => string): Promise<string> {
-  const client = new pg.Client({ connectionString: url('postgres') });
+  const name = `test_${Date.now()}_${Math.random().toString(36).slice(2)}`;
+  await query(url('postgres'), `create database ${name}`);
+  return url(name);
+}
+
+async function recreateDatabase(maintenance: string, name: string): Promise<void> {
+  await query(maintenance, `drop database ${name} with (force)`);
+  await query(maintenance, `create database ${name}`);
+}
+
+async function query(connectionString: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
   await client.connect();
   try {
-    const name = `test_${Date.now()}_${Math.random().toString(36).slice(2)}`;
-    await client.query(`create database ${name}`);
-    return url(name);
+    await client.query(text);
   } finally {
     await client.end();
   }

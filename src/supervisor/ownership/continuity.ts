@@ -16,6 +16,8 @@ import { createRunDirectory } from '../../process/run-directory.ts';
 import type { AnnounceResult, Host, StoreState } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { runDirectory } from '../liveness.ts';
+import { isHere } from '../reach.ts';
+import { reconcileRun } from '../reconcile.ts';
 import { newId } from '../new-id.ts';
 import { groundOf } from './ground.ts';
 import { isHeld } from './holder.ts';
@@ -32,6 +34,9 @@ export async function keepContinuity(context: Context): Promise<void> {
     case 'continued':
       if (state.announced !== null && state.announced < state.incarnation)
         await announceLiving(context, ground, 'the store has lost part of its history');
+      // Others' runs count as well: a host that has only looked knows that they were there.
+      if (isShared(context) && (seen?.id !== state.id || seen.seq < state.seq))
+        await write(context, ground, state);
       return;
     case 'new':
       await announceLiving(context, ground, 'the store is new');
@@ -58,8 +63,9 @@ async function recover(
   await context.store.beginIncarnation(state, seen?.hosts ?? []);
   if (seen !== null) await context.store.raiseEpochs(seen.epoch);
   await announceLiving(context, ground, because);
-  // What it does not know now it is not asked about again.
+  // What it does not know now it is not asked about again; but which hosts there are is not forgotten a second time.
   rmSync(seenFile(ground.owners, ground), { force: true });
+  await write(context, ground, await context.store.state(hostOf(context).id), { epoch: seen?.epoch ?? 0 });
 }
 
 /** The living runs of this state directory in this store, from its files and from the hands of their keepers. */
@@ -76,14 +82,22 @@ async function announceLiving(context: Context, ground: Ground, because: string)
   if (isShared(context) && isKnown) await context.store.markAnnounced(host);
 }
 
-export function announce(
+export async function announce(
   context: Context,
   { session, run }: Announcement,
   because: string,
 ): Promise<AnnounceResult> {
+  await accountForOwner(context, session.name, run);
   // Removed with the state directory, it is where the keeper will put the exit.
   createRunDirectory(runDirectory(context, run.id));
   return context.store.announce({ session, run: ofHere(context, run), because, newSessionId: newId('s') });
+}
+
+/** A store that went back may have an earlier run of the session as its owner, which is gone: then it is ended on record. */
+async function accountForOwner(context: Context, name: string, { id }: Run): Promise<void> {
+  const owner = (await context.store.sessionByName(name))?.run;
+  if (owner === undefined || owner.id === id || owner.state === 'ended' || !isHere(context, owner)) return;
+  await reconcileRun(context, owner);
 }
 
 /** A state directory that was made anew has a new identity, and what it had started is its own all the same. */
@@ -96,16 +110,25 @@ function ofHere({ table }: Context, run: RunningRun): RunningRun {
 
 /** After a claim: what a store that has forgotten it would be found out by. */
 export async function noteSeen(context: Context, run: Run): Promise<void> {
-  const ground = groundOf(context);
-  const { id, seq } = await context.store.state(hostOf(context).id);
-  const before = readSeen(ground);
+  const state = await context.store.state(hostOf(context).id);
+  await write(context, groundOf(context), state, { run: run.id, session: run.sessionId, epoch: run.epoch });
+}
+
+async function write(
+  context: Context,
+  ground: Ground,
+  { id, seq }: StoreState,
+  known: Partial<SeenStore> = {},
+): Promise<void> {
   const hosts = isShared(context) ? await context.store.hosts() : [];
+  const last = readSeen(ground);
+  const before = last?.id === id ? last : { run: '', session: '', seq: 0, epoch: last?.epoch ?? 0 };
   const seen: Seen = {
     id,
-    seq: Math.max(seq, before?.id === id ? before.seq : 0),
-    epoch: Math.max(run.epoch, before?.epoch ?? 0),
-    run: run.id,
-    session: run.sessionId,
+    seq: Math.max(seq, before.seq),
+    epoch: Math.max(known.epoch ?? 0, before.epoch),
+    run: known.run ?? before.run,
+    session: known.session ?? before.session,
     hosts: hosts.map((host) => ({ id: host.id, name: host.name })),
   };
   const path = seenFile(ground.owners, ground);

@@ -4,10 +4,15 @@ import { join } from 'node:path';
 import { announcementText } from '../../lifecycle/announcement.ts';
 import type { Run, RunningRun } from '../../lifecycle/run.ts';
 import type { Session } from '../../lifecycle/session.ts';
-import { HOLD_MORE } from '../../process/keeper.ts';
+import { HOLD_MORE, tellKeeper } from '../../process/keeper.ts';
 import type { HarnessOrder } from '../../process/keeper.ts';
-import { conversationFile, processFile, readAnnouncement, sessionFile } from '../../process/owner-files.ts';
-import { signalProven } from '../../process/run-tree.ts';
+import {
+  conversationFile,
+  processFile,
+  readAnnouncement,
+  sessionFile,
+  sessionIdFile,
+} from '../../process/owner-files.ts';
 import type { Context } from '../context.ts';
 import { runDirectory } from '../liveness.ts';
 import { groundOf } from './ground.ts';
@@ -31,9 +36,9 @@ export function toHold(
   };
 }
 
-function filesOf(ground: Ground, { name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
+function filesOf(ground: Ground, { id, name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
   const conversation = native === null ? [] : [conversationFile(ground.owners, harness, native.id)];
-  return [sessionFile(ground.owners, ground, name), ...conversation];
+  return [sessionFile(ground.owners, ground, name), sessionIdFile(ground.owners, id), ...conversation];
 }
 
 /** Where the harness has named its conversation since it was looked at last, its keeper holds that one too. */
@@ -50,7 +55,7 @@ export function holdNamed(context: Context, harness: string, before: Run, run: R
   } catch {
     return; // Its directory was removed; the store and the look for outsiders stand in the way of a second owner all the same.
   }
-  signalProven(context.table, run.keeper, HOLD_MORE);
+  tellKeeper(context.table, run.keeper, HOLD_MORE);
 }
 
 /** For the finaliser: the outcome is on record, and the next owner may come. */

@@ -5,7 +5,7 @@
 import { ReeveError } from '../../api/errors.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { probe } from '../../process/liveness.ts';
-import { conversationFile, readAnnouncement, sessionFile } from '../../process/owner-files.ts';
+import { conversationFile, readAnnouncement, sessionFile, sessionIdFile } from '../../process/owner-files.ts';
 import type { Context } from '../context.ts';
 import { groundOf } from './ground.ts';
 
@@ -18,14 +18,16 @@ export interface Holder {
 export async function holderOf(
   context: Context,
   wanted: {
-    readonly session: string | undefined;
+    readonly session: { readonly name: string | undefined; readonly id: string | undefined };
     readonly harness: string;
     readonly nativeId: string | null;
   },
 ): Promise<Holder | null> {
   const ground = groundOf(context);
+  const { name, id } = wanted.session;
   const files = [
-    ...(wanted.session === undefined ? [] : [sessionFile(ground.owners, ground, wanted.session)]),
+    ...(name === undefined ? [] : [sessionFile(ground.owners, ground, name)]),
+    ...(id === undefined ? [] : [sessionIdFile(ground.owners, id)]),
     ...(wanted.nativeId === null ? [] : [conversationFile(ground.owners, wanted.harness, wanted.nativeId)]),
   ];
   for (const file of files) {

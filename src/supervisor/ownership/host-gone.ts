@@ -4,9 +4,12 @@ import { installationIn } from '../../lifecycle/installation.ts';
 import type { Context } from '../context.ts';
 
 export async function assumeHostGone(context: Context, reference: string): Promise<void> {
-  const known = (await context.store.hosts()).filter(
+  const called = (await context.store.hosts()).filter(
     ({ id, name }) => id === reference || name === reference,
   );
+  // Of several with one name, those are meant that something waits for.
+  const silent = called.filter(({ hasAnnounced }) => !hasAnnounced);
+  const known = silent.length > 0 ? silent : called;
   const [host, ...others] = known;
   if (host === undefined) {
     throw new ReeveError('not_found', `No host called ${reference} shares this store.`, {

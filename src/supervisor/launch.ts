@@ -4,7 +4,6 @@
  * The claim decides; what is looked at before it only chooses how to ask.
  */
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
@@ -17,6 +16,7 @@ import type { HarnessName } from '../harness/adapter.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
+import { refuseDirectory } from '../process/refuse-directory.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
@@ -290,9 +290,10 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
     );
   }
   const cwd = directoryOf(request.cwd);
-  if (!isDirectory(cwd)) {
-    throw new ReeveError('bad_directory', `${cwd} is not a directory that can be entered.`, {
-      hint: 'Give one that exists with --cwd.',
+  const closed = refuseDirectory(cwd);
+  if (closed !== null) {
+    throw new ReeveError('bad_directory', `${cwd} is not a directory that can be entered: ${closed}.`, {
+      hint: 'Nothing was changed. Give another one with --cwd.',
     });
   }
   return {
@@ -411,10 +412,6 @@ function directoryOf(path: string | undefined): string {
       cause: error,
     });
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Control characters of a bad name must not reach a terminal. */

@@ -21,6 +21,7 @@ import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
 import { mentionsBudget } from './config-path.ts';
+import { containmentLimit } from './containment-limit.ts';
 import type { Context } from './context.ts';
 import { describeSurvivors } from './describe-members.ts';
 import type { LiveHarness } from './discovery.ts';
@@ -273,6 +274,8 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
   if ([...request.argv, request.cwd ?? ''].some((word) => word.includes('\0'))) {
     throw new ReeveError('usage', 'A command or directory cannot contain a NUL character.');
   }
+  if (request.cwd === '') throw new ReeveError('usage', 'The directory to run in cannot be an empty text.');
+  containmentLimit(context);
   if (request.graceMs !== undefined && !(request.graceMs >= 0)) {
     throw new ReeveError('usage', 'The grace must be a number of milliseconds that is not negative.');
   }

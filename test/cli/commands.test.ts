@@ -22,6 +22,34 @@ interface Failure {
   };
 }
 
+describe('what cannot be meant', () => {
+  it('as the containment is refused before anything is done, with what can be', async () => {
+    const before = await sandbox.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'sleep', '60']);
+    sandbox.env['REEVE_CONTAINMENT'] = 'zzz';
+    for (const more of [[], ['--force']]) {
+      const words = ['run', '--detach', '-s', 'a', ...more, '--', 'sleep', '61'];
+      const { error } = await sandbox.json<Failure>(words, 2);
+      expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining('REEVE_CONTAINMENT') });
+      expect(error.message).toMatch(/cgroup, subreaper .*marks/);
+    }
+    // Whoever only looks is not kept from it.
+    expect((await sandbox.show('a')).run.id).toBe(before.run.id);
+    sandbox.env['REEVE_CONTAINMENT'] = '';
+    expect((await sandbox.json<SessionView>(['run', '--detach', '--', 'sleep', '60'])).status).toBe(
+      'working',
+    );
+  });
+});
+
+describe('a list of live sessions where all have ended', () => {
+  it('says that none is live, and where the others are', async () => {
+    expect((await sandbox.reeve(['run', '--', 'true'])).code).toBe(0);
+    const { stdout } = await sandbox.reeve(['ls', '--live']);
+    expect(stdout).not.toContain('No sessions yet');
+    expect(stdout).toMatch(/live.*reeve ls --all/);
+  });
+});
+
 describe('shapes', () => {
   it('ls --json of nothing is an empty array', async () => {
     expect(await sandbox.json(['ls'])).toEqual([]);

@@ -36,10 +36,7 @@ function diagnostics(): NodeJS.WriteStream {
 
 /** Tells the error, and returns the exit code that belongs to it. */
 export function printError(options: OutputOptions, error: unknown): number {
-  const known =
-    error instanceof ReeveError
-      ? error
-      : new ReeveError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+  const known = error instanceof ReeveError ? error : failure(error);
   if (options.json === true) {
     const { code, message, hint, details } = known;
     const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
@@ -50,4 +47,15 @@ export function printError(options: OutputOptions, error: unknown): number {
   }
   if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
   return ERRORS[known.code].exitCode;
+}
+
+function failure(error: unknown): ReeveError {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return new ReeveError('failed', 'Too many files are open: this command may not open another one.', {
+      hint: 'Allow it more of them (`ulimit -n`), then try again.',
+      cause: error,
+    });
+  }
+  return new ReeveError('failed', error instanceof Error ? error.message : String(error), { cause: error });
 }

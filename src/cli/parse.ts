@@ -9,7 +9,7 @@ interface Flag {
   readonly value?: string;
   readonly choices?: readonly string[];
   /** Throws `InvalidValue`. */
-  readonly read?: (text: string) => number;
+  readonly read?: (text: string) => string | number;
   readonly says: string;
   readonly excludes?: string;
   /** It may be given again and again; its value is a list. */

@@ -1,5 +1,5 @@
 /** The verbs about reviews. */
-import { JSON_FLAG, seconds } from './flag-values.ts';
+import { directory, JSON_FLAG, seconds } from './flag-values.ts';
 import type { Verb } from './parse.ts';
 
 const review = () => import('./commands/review.ts');
@@ -24,7 +24,7 @@ const HOW = [
     choices: ['claude', 'codex', 'gemini', 'opencode', 'code'],
     says: 'or a harness, which is told what to do',
   },
-  { name: 'cwd', value: 'DIR', says: 'where it runs (default: where the worker does)' },
+  { name: 'cwd', value: 'DIR', read: directory, says: 'where it runs (default: where the worker does)' },
   {
     name: 'grace',
     value: 'SECONDS',
@@ -48,7 +48,12 @@ export const REVIEW_VERBS: readonly Verb[] = [
       WORKER,
       { name: 'pr', value: 'KEY=HEADSHA', many: true, says: 'a pull request and its head; may be repeated' },
       ...HOW,
-      { name: 'repo', value: 'DIR', says: 'where the heads are found (default: where the worker runs)' },
+      {
+        name: 'repo',
+        value: 'DIR',
+        read: directory,
+        says: 'where the heads are found (default: where the worker runs)',
+      },
       { name: 'again', says: 'also what was reviewed already' },
       ASSUME_GONE,
       JSON_FLAG,
@@ -110,7 +115,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
     arguments: [],
     flags: [
       WORKER,
-      { name: 'repo', value: 'DIR', says: 'the repository (default: this directory)' },
+      { name: 'repo', value: 'DIR', read: directory, says: 'the repository (default: this directory)' },
       {
         name: 'branch',
         value: 'NAME[=KEY]',

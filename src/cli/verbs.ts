@@ -4,7 +4,7 @@
  */
 import { MAX_REPORTED_TOKENS } from '../lifecycle/usage.ts';
 import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
-import { JSON_FLAG, seconds } from './flag-values.ts';
+import { directory, JSON_FLAG, seconds } from './flag-values.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
@@ -66,7 +66,7 @@ const BUDGET_FLAGS = [
 ] as const;
 
 const START_FLAGS = [
-  { name: 'cwd', value: 'DIR', says: 'the directory to run in' },
+  { name: 'cwd', value: 'DIR', read: directory, says: 'the directory to run in' },
   { name: 'detach', short: 'd', says: 'return once it executes; its output goes to a log' },
   { name: 'tmux', short: 't', says: 'in a tmux pane of its own, to be joined and left' },
   {
@@ -357,7 +357,12 @@ export const VERBS: readonly Verb[] = [
     says: 'wrappers for PATH, so that a plain `claude --resume ID` is claimed too',
     arguments: [ACTION, { name: 'harness', says: SHIM_NAMES.join(', '), choices: SHIM_NAMES, many: true }],
     flags: [
-      { name: 'dir', value: 'DIR', says: 'where they are (default: shims in the state directory)' },
+      {
+        name: 'dir',
+        value: 'DIR',
+        read: directory,
+        says: 'where they are (default: shims in the state directory)',
+      },
       JSON_FLAG,
     ],
     execute: async ({ words: [action, ...names], flags }) =>

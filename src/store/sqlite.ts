@@ -2,7 +2,7 @@
  * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
-import { statSync, watch } from 'node:fs';
+import { closeSync, openSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
@@ -284,6 +284,7 @@ class Connection {
       case RESULT.readonly:
       case RESULT.cantOpen:
       case RESULT.ioError:
+        if (lacksDescriptors(dirname(this.#path))) return tooManyFiles(this.#path, error);
         return new ReeveError('store_unavailable', `${this.#path} cannot be read and written.`, {
           hint: 'Check that the state directory and its files belong to you, or set REEVE_HOME.',
           cause: error,
@@ -293,4 +294,31 @@ class Connection {
         return error;
     }
   }
+}
+
+/** SQLite needs these at once: the database, its log, the log's index, and the directory. */
+const DESCRIPTORS_NEEDED = 4;
+
+/**
+ * SQLite says of a file that it cannot open it, but not why. The directory is opened, not the file: to close another
+ * descriptor of that one would give up the locks that this process has on it.
+ */
+function lacksDescriptors(directory: string): boolean {
+  const opened: number[] = [];
+  try {
+    while (opened.length < DESCRIPTORS_NEEDED) opened.push(openSync(directory, 'r'));
+    return false;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    return code === 'EMFILE' || code === 'ENFILE';
+  } finally {
+    for (const each of opened) closeSync(each);
+  }
+}
+
+function tooManyFiles(path: string, cause: unknown): ReeveError {
+  return new ReeveError('store_unavailable', `${path} cannot be opened: too many files are open.`, {
+    hint: 'Allow this process more of them (`ulimit -n`), then try again.',
+    cause,
+  });
 }

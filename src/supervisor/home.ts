@@ -53,7 +53,7 @@ export function prepareHome(home: Home): void {
     const isOpenToOthers = (statSync(home.path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077;
     if (isOpenToOthers !== 0) {
       if (!isOurs(home)) throw new Error('others may enter it, and it holds files that are not Reeve’s');
-      chmodSync(home.path, 0o700);
+      closeToOthers(home.path);
     }
     makeDirectory(home.runs);
     accessSync(home.path, constants.W_OK | constants.X_OK);
@@ -63,10 +63,20 @@ export function prepareHome(home: Home): void {
       'state_directory',
       `The state directory ${home.path} cannot be used: ${reasonOf(error)}.`,
       {
-        hint: 'Choose a directory that you may write to, with REEVE_HOME.',
+        hint: 'Choose a directory of your own, with REEVE_HOME.',
         cause: error,
       },
     );
+  }
+}
+
+/** Only its owner may do that, whoever else may write to it; and its owner could always open it again. */
+function closeToOthers(path: string): void {
+  try {
+    chmodSync(path, 0o700);
+  } catch (error) {
+    if (statSync(path).uid === process.getuid?.()) throw error;
+    throw new Error('it belongs to another user', { cause: error });
   }
 }
 
@@ -95,6 +105,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
 };
 
 function reasonOf(error: unknown): string {

@@ -4,7 +4,6 @@
  * The claim decides; what is looked at before it only chooses how to ask.
  */
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
@@ -17,10 +16,12 @@ import type { HarnessName } from '../harness/adapter.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
+import { refuseDirectory } from '../process/refuse-directory.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
 import { mentionsBudget } from './config-path.ts';
+import { containmentLimit } from './containment-limit.ts';
 import type { Context } from './context.ts';
 import { describeSurvivors } from './describe-members.ts';
 import type { LiveHarness } from './discovery.ts';
@@ -274,6 +275,8 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
   if ([...request.argv, request.cwd ?? ''].some((word) => word.includes('\0'))) {
     throw new ReeveError('usage', 'A command or directory cannot contain a NUL character.');
   }
+  if (request.cwd === '') throw new ReeveError('usage', 'The directory to run in cannot be an empty text.');
+  containmentLimit(context);
   if (request.graceMs !== undefined && !(request.graceMs >= 0)) {
     throw new ReeveError('usage', 'The grace must be a number of milliseconds that is not negative.');
   }
@@ -291,9 +294,10 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
     );
   }
   const cwd = directoryOf(request.cwd);
-  if (!isDirectory(cwd)) {
-    throw new ReeveError('bad_directory', `${cwd} is not a directory that can be entered.`, {
-      hint: 'Give one that exists with --cwd.',
+  const closed = refuseDirectory(cwd);
+  if (closed !== null) {
+    throw new ReeveError('bad_directory', `${cwd} is not a directory that can be entered: ${closed}.`, {
+      hint: 'Nothing was changed. Give another one with --cwd.',
     });
   }
   return {
@@ -412,10 +416,6 @@ function directoryOf(path: string | undefined): string {
       cause: error,
     });
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Control characters of a bad name must not reach a terminal. */

@@ -21,6 +21,7 @@ import { hasControllingTerminal, isInTerminalForeground, isKeptFromTerminal } fr
 import type { SessionWithRun } from '../store/store.ts';
 import { storeSecretsIn } from '../store/store-secrets.ts';
 import { storeVariablesIn } from '../store/store-variables.ts';
+import { containmentLimit } from './containment-limit.ts';
 import type { Context } from './context.ts';
 import { finaliseRun } from './finalise.ts';
 import type { Execution } from './harness-launch.ts';
@@ -65,7 +66,7 @@ export async function startClaimed(
 ): Promise<StartResult> {
   const { session, run } = claimed;
   // What was running already was not born into anything that holds it.
-  const containment = chooseContainment(run.id, run.mode === 'adopted' ? 'marks' : atMost(context));
+  const containment = chooseContainment(run.id, run.mode === 'adopted' ? 'marks' : containmentLimit(context));
   const group = groupOf(run.mode);
   let keeper: Keeper;
   let execution: Execution;
@@ -317,11 +318,6 @@ function storeVariables({ environment }: Context, which: 'open' | 'secret'): Rec
       ([name]) => secrets.includes(name) === (which === 'secret'),
     ),
   );
-}
-
-function atMost(context: Context): Containment['by'] {
-  const wanted = context.environment['REEVE_CONTAINMENT'];
-  return wanted === 'subreaper' || wanted === 'marks' ? wanted : 'cgroup';
 }
 
 /** Beside this file in the package; in the built package of this checkout when run from its sources. */

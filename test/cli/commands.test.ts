@@ -22,6 +22,34 @@ interface Failure {
   };
 }
 
+describe('what cannot be meant', () => {
+  it('as the containment is refused before anything is done, with what can be', async () => {
+    const before = await sandbox.json<SessionView>(['run', '--detach', '-s', 'a', '--', 'sleep', '60']);
+    sandbox.env['REEVE_CONTAINMENT'] = 'zzz';
+    for (const more of [[], ['--force']]) {
+      const words = ['run', '--detach', '-s', 'a', ...more, '--', 'sleep', '61'];
+      const { error } = await sandbox.json<Failure>(words, 2);
+      expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining('REEVE_CONTAINMENT') });
+      expect(error.message).toMatch(/cgroup, subreaper .*marks/);
+    }
+    // Whoever only looks is not kept from it.
+    expect((await sandbox.show('a')).run.id).toBe(before.run.id);
+    sandbox.env['REEVE_CONTAINMENT'] = '';
+    expect((await sandbox.json<SessionView>(['run', '--detach', '--', 'sleep', '60'])).status).toBe(
+      'working',
+    );
+  });
+});
+
+describe('a list of live sessions where all have ended', () => {
+  it('says that none is live, and where the others are', async () => {
+    expect((await sandbox.reeve(['run', '--', 'true'])).code).toBe(0);
+    const { stdout } = await sandbox.reeve(['ls', '--live']);
+    expect(stdout).not.toContain('No sessions yet');
+    expect(stdout).toMatch(/live.*reeve ls --all/);
+  });
+});
+
 describe('shapes', () => {
   it('ls --json of nothing is an empty array', async () => {
     expect(await sandbox.json(['ls'])).toEqual([]);
@@ -354,6 +382,38 @@ describe('a state directory that', () => {
     expect((await sandbox.json<Failure>(['ls'], 1)).error.code).toBe('state_directory');
     expect(statSync(sandbox.home).mode & 0o777).toBe(0o755);
     spawnSync('rm', [join(sandbox.home, 'theirs')]);
+  });
+
+  // Only root can make one; not to be passed over where it counts.
+  it.runIf(process.env['CI'] === 'true' || process.getuid?.() === 0)(
+    'is another user’s, and that anybody may write to, is refused for that reason',
+    async () => {
+      mkdirSync(sandbox.home);
+      chmodSync(sandbox.home, 0o777);
+      chmodSync(sandbox.root, 0o755);
+      const user = String(60_000 + (process.pid % 5_000));
+      const ids = ['--reuid', user, '--regid', user, '--clear-groups'];
+      const words = [...ids, process.execPath, CLI, 'ls', '--json'];
+      const { status, stdout } = spawnSync('setpriv', words, { env: sandbox.env, encoding: 'utf8' });
+      const { error } = JSON.parse(stdout) as Failure;
+      expect([status, error.code]).toEqual([1, 'state_directory']);
+      expect(error.message).toContain('belongs to another user');
+      expect(statSync(sandbox.home).mode & 0o777).toBe(0o777);
+    },
+  );
+
+  it('cannot be opened because too many files are open is refused for that reason', () => {
+    const answers = [...Array(12).keys()].map((more) => {
+      const script = `ulimit -n ${17 + more}; exec "$0" "$@"`;
+      const words = ['-c', script, process.execPath, CLI, 'ls', '--json'];
+      return spawnSync('sh', words, { env: sandbox.env, encoding: 'utf8' });
+    });
+    // With the fewest, Node itself does not start.
+    const refusals = answers.flatMap(({ status, stdout }) =>
+      status === 0 || stdout === '' ? [] : [JSON.parse(stdout) as Failure],
+    );
+    expect(refusals.map(({ error }) => error.code)).toContain('store_unavailable');
+    for (const { error } of refusals) expect(error.message).toMatch(/too many files are open/i);
   });
 
   it('holds a database that is not ours is refused, untouched', async () => {

@@ -63,6 +63,14 @@ describe('the words of a call', () => {
     [['ls', '--json=yes'], 'See: reeve ls --help'],
     [['ls', 'extra'], 'See: reeve ls --help'],
     [['run', '--session'], 'See: reeve run --help'],
+    [['run', '--cwd', '', 'x'], 'See: reeve run --help'],
+    [['run', '--cwd=', 'x'], 'See: reeve run --help'],
+    [['review', 'trigger', '--cwd', ''], 'See: reeve review trigger --help'],
+    [['review', 'trigger', '--repo', ''], 'See: reeve review trigger --help'],
+    ...['0x10', ' 5', '5 ', '1e3', '+5', '-0', '', 'Infinity', '86401'].map((grace): [string[], string] => [
+      ['stop', 'a', '--grace', grace],
+      'See: reeve stop --help',
+    ]),
   ])('%j are refused with a hint', (args, hint) => {
     expect(outcome(...args)).toEqual({ code: 'usage', hint });
   });

@@ -23,9 +23,9 @@ beforeEach(async () => {
 afterEach(() => sandbox.cleanUp());
 
 /** A program that waits, in a place of its own. */
-function program(name: string, mode = 0o755): string {
+function program(name: string, mode = 0o755, interpreter = '/bin/sh'): string {
   const path = sandbox.path(name);
-  writeFileSync(path, '#!/bin/sh\nexec sleep 600\n');
+  writeFileSync(path, `#!${interpreter}\nexec sleep 600\n`);
   chmodSync(path, mode);
   return path;
 }
@@ -54,6 +54,8 @@ describe('a trigger that would supersede, refused before anybody is ended', () =
     ['a path that is not there', () => './no-such-reviewer', 2, 'usage'],
     ['a reviewer that is a directory', () => sandbox.root, 2, 'usage'],
     ['a reviewer that may not be executed', () => program('plain', 0o644), 2, 'usage'],
+    ['a reviewer without its interpreter', () => program('script', 0o755, '/nonexist/interp'), 2, 'usage'],
+    ['a reviewer whose interpreter is no program', () => program('script', 0o755, '/etc/passwd'), 2, 'usage'],
   ])('for %s', async (_, reviewer, exit, code) => {
     const { process } = await healthy();
     const error = await refused(reviews.words({ 1: 'aaaa2' }, '--reviewer', reviewer()), exit);
@@ -63,6 +65,7 @@ describe('a trigger that would supersede, refused before anybody is ended', () =
 
   it.each([
     ['a directory that is not there', ['--cwd', '/no/such'], 2, 'bad_directory'],
+    ['a directory that is below a file', ['--cwd', '/etc/passwd/in'], 2, 'bad_directory'],
     ['a repository that is none', ['--repo', '/'], 2, 'bad_directory'],
     ['a harness that is not installed', ['--harness', 'gemini'], 1, 'harness_missing'],
   ])('for %s', async (_, more, exit, code) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { plainOutput } from '../../web/src/session/plain-output.ts';
 import { layOutStrip } from '../../web/src/session/strip-layout.ts';
 import { amount } from '../../src/api/amount.ts';
-import { bytes, commandLine, shortPath } from '../../web/src/words/short.ts';
+import { bytes, commandLine, shortCommand, shortPath } from '../../web/src/words/short.ts';
 import { age, longLength } from '../../web/src/words/time.ts';
 import { fortyRuns } from './fake-scenes.ts';
 import { DAY_MS, FakeWorld, HOUR_MS } from './fake-world.ts';
@@ -38,6 +38,12 @@ describe('words', () => {
     expect([0, 950, 12_345, 1_690_000, 2e9].map(amount)).toEqual(['0', '950', '12.3k', '1.69M', '2G']);
     expect([2048, 5 * 1024 ** 2, 1.5 * 1024 ** 3].map(bytes)).toEqual(['2 KB', '5 MB', '1.5 GB']);
     expect(commandLine(['claude', '-p', 'fix the\nlogin'])).toBe(String.raw`claude -p "fix the\nlogin"`);
+  });
+
+  test('of a command in a row, its beginning, however long it is', () => {
+    expect(shortCommand(['claude', '-p', 'a b'])).toBe('claude -p "a b"');
+    expect(shortCommand(Array.from({ length: 300_000 }, () => 'x'))).toBe(`${'x '.repeat(500)}…`);
+    expect(shortCommand(['x'.repeat(3_000_000)])).toBe(`${'x'.repeat(1000)}…`);
   });
 
   test('of output, what a terminal would have left', () => {

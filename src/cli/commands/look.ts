@@ -5,7 +5,7 @@ import type { Paint } from '../render/line.ts';
 import { hostWords, soFar } from '../../api/budget-words.ts';
 import { ReeveError } from '../../api/errors.ts';
 import type { BudgetView } from '../../api/http-views.ts';
-import type { RunView } from '../../api/session-view.ts';
+import type { RunView, SessionView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
 import { isWithheld } from '../../supervisor/context.ts';
@@ -30,16 +30,18 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
     const range: Range = options.all === true ? 'all' : options.live === true ? 'live' : 'recent';
     const sessions = await reeve.list(range);
     if (isWithheld({})) say('the store is withheld from this run; only its own session is shown.');
-    print(
-      options,
-      sessions,
-      options.json === true ? '' : renderSessions(sessions, Date.now(), outputWidth()),
-    );
+    print(options, sessions, options.json === true ? '' : listText(sessions, range));
     const doubted = sessions.filter(({ run }) => run.liveness === 'unknown').length;
     if (doubted > 0 && options.json !== true)
       say(`${doubted} could be proven neither alive nor gone. Look once more at each: reeve settle`);
     return 0;
   });
+}
+
+function listText(sessions: readonly SessionView[], range: Range): string {
+  return range === 'live' && sessions.length === 0
+    ? dim('No session is live. See those that have ended: reeve ls --all')
+    : renderSessions(sessions, Date.now(), outputWidth());
 }
 
 export async function show(reference: string, options: OutputOptions): Promise<number> {

@@ -4,6 +4,7 @@ import type { Leftover, Scan, ScannedHarness } from '../../supervisor/scan.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, green, red, yellow } from '../render/style.ts';
+import { plainCut } from '../render/width.ts';
 import { age } from '../../api/time-words.ts';
 import { openPatiently } from '../with-reeve.ts';
 
@@ -43,12 +44,12 @@ function renderHarness(each: ScannedHarness, nowMs: number): string {
   const conversation = each.nativeId ?? 'conversation not known';
   return [
     `${state} ${each.harness.padEnd(8)} pid ${String(each.pid).padEnd(8)}${since(each.since, nowMs)}  ${conversation}${owner}${second}`,
-    dim(`          ${cut(commandOf(each.argv))}  ${each.cwd ?? ''}`),
+    dim(`          ${plainCut(commandOf(each.argv), MAX_COMMAND_WIDTH)}  ${each.cwd ?? ''}`),
   ].join('\n');
 }
 
 function renderLeftover({ pid, argv, name, mark, since: from }: Leftover, nowMs: number): string {
-  return `${red('leftover ')} pid ${String(pid).padEnd(8)}${since(from, nowMs)}  ${cut(commandOf(argv) || name)}  ${dim(mark)}`;
+  return `${red('leftover ')} pid ${String(pid).padEnd(8)}${since(from, nowMs)}  ${plainCut(commandOf(argv) || name, MAX_COMMAND_WIDTH)}  ${dim(mark)}`;
 }
 
 function commandOf([program = '', ...args]: readonly string[]): string {
@@ -57,11 +58,6 @@ function commandOf([program = '', ...args]: readonly string[]): string {
 
 function since(at: string | null, nowMs: number): string {
   return (at === null ? '' : age(Date.parse(at), nowMs)).padStart(4);
-}
-
-function cut(text: string): string {
-  const plain = text.replaceAll(/[\p{Cc}\s]+/gu, ' ');
-  return plain.length > MAX_COMMAND_WIDTH ? `${plain.slice(0, MAX_COMMAND_WIDTH - 1)}…` : plain;
 }
 
 export async function adopt(word: string, options: OutputOptions & { session?: string }): Promise<number> {

@@ -12,7 +12,7 @@ import { painted, span } from './line.ts';
 import type { Line, Paint } from './line.ts';
 import { placedGroups } from './session-groups.ts';
 import { age } from '../../api/time-words.ts';
-import { cut, cutStart, displayWidth, padded, plainText } from './width.ts';
+import { cut, cutStart, displayWidth, padded, plainCut, plainText } from './width.ts';
 
 export const COLOURS: Readonly<Record<Status, Paint>> = {
   working: green,
@@ -92,7 +92,7 @@ const COLUMNS: readonly Column[] = [
   },
   {
     heading: 'COMMAND',
-    cell: ({ session }) => cut(plainText(session.argv.join(' ')), MAX_COMMAND_WIDTH),
+    cell: ({ session }) => plainCut(session.argv.join(' '), MAX_COMMAND_WIDTH),
   },
   { heading: 'DIRECTORY', cell: ({ session }) => plainText(session.cwd) },
 ];

@@ -11,29 +11,61 @@ const JOINED_PICTURE =
 const PLAIN_ASCII = /^[\u0020-\u007E]*$/;
 
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** The segmenter takes a time that grows with the square of what it is given, so it is given no more than this at once. */
+const MAX_SEGMENTED_UNITS = 512;
+/**
+ * How much of a text is looked at for a column of the screen. The longest pictures that are in use have 15 code units in
+ * two columns. A text with more marks than this on its letters is cut as if it were wider.
+ */
+const MAX_UNITS_A_COLUMN = 32;
 
+/** Takes as long as the text is: a text of unknown length is cut first. */
 export function displayWidth(text: string): number {
   if (PLAIN_ASCII.test(text)) return text.length;
-  return segmentsOf(text).reduce((sum, segment) => sum + segmentWidth(segment), 0);
+  let width = 0;
+  for (const segment of segmentsOf(text)) width += segmentWidth(segment);
+  return width;
 }
 
 /** Shortened to fit, with an ellipsis where something is missing. */
 export function cut(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
-  return width < 1 ? '' : `${firstColumns(text, width - 1)}…`;
+  const head = reachable(text, width);
+  if (head.length === text.length && displayWidth(head) <= width) return text;
+  return width < 1 ? '' : `${firstColumns(head, width - 1)}…`;
 }
 
 /** The same for a text of which the end says most, such as a path. */
 export function cutStart(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
+  const tail = lastUnits(text, maxUnits(width));
+  if (tail.length === text.length && displayWidth(tail) <= width) return text;
   if (width < 1) return '';
-  const end = beginning(segmentsOf(text).toReversed(), width - 1);
+  const segments = [...segmentsOf(tail)];
+  // Its first character may have begun before it.
+  if (tail.length < text.length) segments.shift();
+  const end = beginning(segments.toReversed(), width - 1);
   return `…${end.toReversed().join('')}`;
 }
 
 /** As many whole characters as fit. */
 export function firstColumns(text: string, width: number): string {
-  return beginning(segmentsOf(text), width).join('');
+  const head = reachable(text, width);
+  const segments = beginning(segmentsOf(head), width);
+  // A character that goes on behind what was looked at is not whole.
+  const isAll = head.length < text.length && lengthOf(segments) === head.length;
+  return (isAll ? segments.slice(0, -1) : segments).join('');
+}
+
+/** As much of the beginning of a text as may be seen in so many columns: all else of it need not be looked at. */
+export function reachable(text: string, width: number): string {
+  return firstUnits(text, maxUnits(width));
+}
+
+/** Any text of any length, made harmless and shortened to fit. */
+export function plainCut(text: string, width: number): string {
+  const head = reachable(text, width);
+  const plain = plainText(head);
+  if (head.length === text.length) return cut(plain, width);
+  return width < 1 ? '' : `${firstColumns(plain, width - 1)}…`;
 }
 
 export function padded(text: string, width: number): string {
@@ -50,14 +82,55 @@ export function plainText(text: string): string {
     .replaceAll(/[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/g, '');
 }
 
-function beginning(segments: readonly string[], width: number): string[] {
+function beginning(segments: Iterable<string>, width: number): string[] {
+  const shown: string[] = [];
   let left = width;
-  const end = segments.findIndex((segment) => (left -= segmentWidth(segment)) < 0);
-  return end === -1 ? [...segments] : segments.slice(0, end);
+  for (const segment of segments) {
+    left -= segmentWidth(segment);
+    if (left < 0) break;
+    shown.push(segment);
+  }
+  return shown;
 }
 
-function segmentsOf(text: string): string[] {
-  return Array.from(characters.segment(text), ({ segment }) => segment);
+/** Piece by piece, as far as somebody asks. Each piece begins where a character does, so none is broken. */
+function* segmentsOf(text: string): Generator<string> {
+  let from = 0;
+  while (from < text.length) {
+    const piece = firstUnits(text.slice(from, from + MAX_SEGMENTED_UNITS + 1), MAX_SEGMENTED_UNITS);
+    const segments = Array.from(characters.segment(piece), ({ segment }) => segment);
+    const isEnd = from + piece.length === text.length;
+    // The last one may go on in the next piece; a character as long as a piece is broken nevertheless.
+    if (!isEnd && segments.length > 1) segments.pop();
+    yield* segments;
+    from += lengthOf(segments);
+  }
+}
+
+function lengthOf(segments: readonly string[]): number {
+  return segments.reduce((sum, segment) => sum + segment.length, 0);
+}
+
+/** With room for the character that no longer fits. */
+function maxUnits(width: number): number {
+  return (Math.max(0, width) + 1) * MAX_UNITS_A_COLUMN;
+}
+
+/** Never half of a surrogate pair. */
+function firstUnits(text: string, units: number): string {
+  if (text.length <= units) return text;
+  return text.slice(0, isPairAt(text, units) ? units - 1 : units);
+}
+
+function lastUnits(text: string, units: number): string {
+  const from = text.length - units;
+  if (from <= 0) return text;
+  return text.slice(isPairAt(text, from) ? from + 1 : from);
+}
+
+/** Whether the two code units around this place are one character. */
+function isPairAt(text: string, at: number): boolean {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
 function segmentWidth(segment: string): number {

@@ -8,11 +8,15 @@ export function wrapped(head: string, headWidth: number, text: string, width: nu
 /** Only a word that alone is too long makes a line that does not fit. */
 export function wrappedLines(text: string, room: number): string[] {
   const lines = [''];
+  let width = 0;
   for (const word of text.split(' ')) {
     const last = lines.at(-1) ?? '';
-    if (last === '') lines[lines.length - 1] = word;
-    else if (displayWidth(last) + 1 + displayWidth(word) <= room) lines[lines.length - 1] = `${last} ${word}`;
+    const wordWidth = displayWidth(word);
+    const isJoined = last !== '' && width + 1 + wordWidth <= room;
+    if (isJoined) lines[lines.length - 1] = `${last} ${word}`;
+    else if (last === '') lines[lines.length - 1] = word;
     else lines.push(word);
+    width = isJoined ? width + 1 + wordWidth : wordWidth;
   }
   return lines;
 }

@@ -99,10 +99,12 @@ export function startState(nowMs: number, board: Board = { is: 'absent' }): TopS
 /** The sessions that are shown, in the order of the screen. */
 export function shownSessions({ sessions, filter }: TopState): readonly ListedSession[] {
   const words = folded(filter).split(' ').filter(Boolean);
-  const found = sessions.filter((session) => {
+  const isFound = (session: ListedSession) => {
     const text = searchable(session);
     return words.every((word) => text.includes(word));
-  });
+  };
+  // A command line may be megabytes, and this is asked for at every key.
+  const found = words.length === 0 ? sessions : sessions.filter(isFound);
   return placedGroups(found).flatMap(({ placed }) => placed.map(({ session }) => session));
 }
 

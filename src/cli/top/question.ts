@@ -5,13 +5,15 @@ import { span } from '../render/line.ts';
 import type { Line } from '../render/line.ts';
 import { bold, dim, yellow } from '../render/style.ts';
 import { age, clock } from '../../api/time-words.ts';
-import { displayWidth } from '../render/width.ts';
+import { displayWidth, plainCut } from '../render/width.ts';
 import { wrappedLines } from '../render/wrap.ts';
 import type { Action } from './model.ts';
 
 type Fact = readonly [name: string, value: string];
 
 const NAME_WIDTH = 9;
+/** More of a command does not tell better which one it is, and would push the rest off the screen. */
+const MAX_COMMAND_LINES = 3;
 const MODES: Readonly<Record<RunView['mode'], string>> = {
   foreground: 'in a terminal',
   detached: 'detached',
@@ -25,7 +27,7 @@ export function question(
   columns: number,
 ): Line[] {
   const title = `${action === 'stop' ? 'Stop' : 'Resume'} ${session.name}?`;
-  const facts = action === 'stop' ? stopFacts(session, nowMs) : resumeFacts(session, nowMs);
+  const facts = action === 'stop' ? stopFacts(session, nowMs) : resumeFacts(session, nowMs, columns);
   return [
     [
       span('── ', dim),
@@ -48,12 +50,21 @@ function stopFacts({ run }: SessionView, nowMs: number): Fact[] {
   ];
 }
 
-function resumeFacts({ run, argv, cwd, harness, nativeId }: SessionView, nowMs: number): Fact[] {
+function resumeFacts(
+  { run, argv, cwd, harness, nativeId }: SessionView,
+  nowMs: number,
+  columns: number,
+): Fact[] {
   const ended = run.endedAt === null ? '' : `, ${when(run.endedAt, nowMs)}`;
   return [
     ['last', `${run.id} (epoch ${run.epoch}), ${run.outcome ?? run.state}${ended}`],
     ['next', run.mode === 'tmux' ? 'in tmux, as the last one' : 'detached, its output in a log'],
-    ['starts', nativeId === null ? argv.join(' ') : `${harness}, with conversation ${nativeId}`],
+    [
+      'starts',
+      nativeId === null
+        ? plainCut(argv.join(' '), columns * MAX_COMMAND_LINES)
+        : `${harness}, with conversation ${nativeId}`,
+    ],
     ['in', cwd],
   ];
 }

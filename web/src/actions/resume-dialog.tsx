@@ -3,7 +3,7 @@ import type { SessionDetailView } from '../../../src/api/http-views.ts';
 import type { SessionView } from '../../../src/api/session-view.ts';
 import { verbPath } from '../api/paths.ts';
 import { post } from '../api/request.ts';
-import { commandLine } from '../words/short.ts';
+import { shortCommand } from '../words/short.ts';
 import { outcomeWord } from '../words/status.ts';
 import { DeedDialog } from './deed-dialog.tsx';
 
@@ -42,7 +42,7 @@ export function ResumeDialog({
           {run.epoch}, {run.outcome === null ? 'unknown' : outcomeWord(run.outcome)}
         </dd>
         <dt>{nativeId === null ? 'Command' : 'Conversation'}</dt>
-        <dd class="mono">{nativeId ?? commandLine(session.argv)}</dd>
+        <dd class="mono">{nativeId ?? shortCommand(session.argv)}</dd>
         <dt>Directory</dt>
         <dd class="mono">{session.cwd}</dd>
       </dl>

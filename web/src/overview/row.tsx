@@ -7,7 +7,7 @@ import { Age } from '../parts/age.tsx';
 import { BudgetBar } from '../parts/budget-bar.tsx';
 import { StatusMark, StatusWord } from '../parts/status-mark.tsx';
 import { sessionHref } from '../route.ts';
-import { bytes, commandLine, hostName, shortPath } from '../words/short.ts';
+import { bytes, hostName, shortCommand, shortPath } from '../words/short.ts';
 import { isLive, sinceMs, whyOf } from '../words/status.ts';
 import { focusId, selectedId } from './groups.ts';
 
@@ -73,9 +73,9 @@ function Name({ row, depth }: { readonly row: SessionRow; readonly depth: number
       >
         {row.name}
       </a>
-      <span class="dim" title={commandLine(row.argv)}>
+      <span class="dim" title={shortCommand(row.argv)}>
         <ChildOf row={row} depth={depth} />
-        {row.harness === 'command' ? commandLine(row.argv) : `${row.harness} · ${row.run.mode}`}
+        {row.harness === 'command' ? shortCommand(row.argv) : `${row.harness} · ${row.run.mode}`}
       </span>
     </span>
   );

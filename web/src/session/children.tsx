@@ -5,7 +5,7 @@ import { now } from '../live/now.ts';
 import { Age } from '../parts/age.tsx';
 import { StatusMark } from '../parts/status-mark.tsx';
 import { sessionHref } from '../route.ts';
-import { commandLine, count } from '../words/short.ts';
+import { count, shortCommand } from '../words/short.ts';
 import { outcomeWord } from '../words/status.ts';
 import { clock, longLength } from '../words/time.ts';
 import { aboutWords, branchesOf, childStatus, POLICY_WORDS } from './child-words.ts';
@@ -60,8 +60,8 @@ function Child({ child, epoch }: { readonly child: ChildView; readonly epoch: nu
       <span class="dim terms">
         {epoch !== undefined && `in run ${epoch}, `}
         {POLICY_WORDS[onParentEnd]} <span aria-hidden="true">· </span>
-        <span class="mono" title={commandLine(argv)}>
-          {commandLine(argv)}
+        <span class="mono" title={shortCommand(argv)}>
+          {shortCommand(argv)}
         </span>
       </span>
       {waitsUntil !== null && run.outcome === null && <Waiting untilMs={Date.parse(waitsUntil)} />}

@@ -1,4 +1,4 @@
-/** Long values in little room. The whole value always stands in a `title` beside them. */
+/** Long values in little room. The whole value stands in a `title` beside them, or on the session’s own page. */
 
 /** The middle gives way: the root tells whose it is, the end tells which. */
 export function shortPath(path: string, limit: number): string {
@@ -30,6 +30,15 @@ export function commandLine(argv: readonly string[]): string {
     .map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word)))
     .join(' ')
     .replaceAll(/\s+/g, ' ');
+}
+
+/** A row has room for one line and a `title` for a paragraph; a command may be megabytes. */
+const MAX_COMMAND_LENGTH = 1000;
+
+export function shortCommand(argv: readonly string[]): string {
+  // Each word is a character at least, so no more words than that are needed.
+  const text = commandLine(argv.slice(0, MAX_COMMAND_LENGTH));
+  return text.length > MAX_COMMAND_LENGTH ? `${text.slice(0, MAX_COMMAND_LENGTH)}…` : text;
 }
 
 export function count(number: number, noun: string, plural = `${noun}s`): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome, Run } from '../../src/lifecycle/run.ts';
-import { deriveStatus } from '../../src/lifecycle/status.ts';
+import { deriveLiveness, deriveStatus } from '../../src/lifecycle/status.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
 import { CLAIMED, ENDED, ENDING, EXECUTING, INTENT, RUNNING } from './samples.ts';
 
@@ -52,4 +52,9 @@ describe('the status of a session', () => {
     const ended: Run = { ...ENDED, overBudget: run.overBudget };
     expect(deriveStatus(ended, 'dead', null)).toBe('done');
   });
+});
+
+it('a run is not alive when its command is gone, whatever its keeper is', () => {
+  expect(LIVENESS.map((owner) => deriveLiveness(owner))).toEqual(['alive', 'dead', 'unknown']);
+  expect(LIVENESS.map((owner) => deriveLiveness(owner, 'gone'))).toEqual(['unknown', 'dead', 'unknown']);
 });

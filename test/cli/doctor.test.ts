@@ -20,7 +20,7 @@ afterEach(() => sandbox.cleanUp());
 
 /** `reeve doctor`, started by these words. */
 async function examined(...before: string[]): Promise<{ code: number | null; checks: readonly Check[] }> {
-  const [program = '', ...rest] = [...before, process.execPath, CLI, 'doctor', '--json'];
+  const [program, ...rest] = [...before, process.execPath, CLI, 'doctor', '--json'] as const;
   const place = { cwd: sandbox.root, env: sandbox.env };
   const { code, stdout } = await finished(
     spawn(program, rest, { ...place, stdio: ['ignore', 'pipe', 'inherit'] }),

@@ -54,6 +54,11 @@ describe('the status of a session', () => {
   });
 });
 
+it('what a harness does is unknown, not work, when the record of it was lost', () => {
+  const lost = { is: 'unknown', sinceMs: 1, evidence: 'nothing', waitingFor: null } as const;
+  expect(deriveStatus(EXECUTING, 'alive', null, lost)).toBe('unknown');
+});
+
 it('a run is not alive when its command is gone, whatever its keeper is', () => {
   expect(LIVENESS.map((owner) => deriveLiveness(owner))).toEqual(['alive', 'dead', 'unknown']);
   expect(LIVENESS.map((owner) => deriveLiveness(owner, 'gone'))).toEqual(['unknown', 'dead', 'unknown']);

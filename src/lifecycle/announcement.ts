@@ -2,6 +2,7 @@
  * A living run in its own words, apart from the store: what its keeper holds in its hands for as long as the run lasts.
  * A store that was lost, emptied or rolled back learns from it who lives. The text begins with a line for people.
  */
+import type { Activity } from './harness-fact.ts';
 import type { RunningRun } from './run.ts';
 import type { Session } from './session.ts';
 
@@ -13,6 +14,15 @@ export interface Announcement {
   readonly session: Session;
   /** As it was when it started. */
   readonly run: RunningRun;
+}
+
+/**
+ * What a run does that is put on record again. A harness may have said anything since it started, and that is lost; a
+ * plain command never says anything.
+ */
+export function activityAfterLoss({ harness }: Pick<Session, 'harness'>, atMs: number): Activity | null {
+  if (harness === 'command') return null;
+  return { is: 'unknown', sinceMs: atMs, evidence: 'nothing since its record was lost', waitingFor: null };
 }
 
 export function announcementText(announcement: Announcement): string {

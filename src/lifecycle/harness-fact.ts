@@ -20,7 +20,8 @@ export type Native =
   | { readonly is: 'mismatch'; readonly id: string; readonly got: string };
 
 export interface Activity {
-  readonly is: 'working' | 'idle' | 'needs-input';
+  /** `unknown`: it was known, and the record of it is lost. */
+  readonly is: 'working' | 'idle' | 'needs-input' | 'unknown';
   readonly sinceMs: number;
   /** What told it, for people. */
   readonly evidence: string;
@@ -93,8 +94,8 @@ function nativeAfter(native: Native | null, fact: HarnessFact, nativeId: string)
 function activityAfter(before: Activity | null, fact: HarnessFact): Activity | null {
   const is = ACTIVITY_OF[fact.kind];
   if (is === null) return before;
-  // Two readers may bring two reports in the wrong order.
-  if (before !== null && fact.atMs < before.sinceMs) return before;
+  // Two readers may bring two reports in the wrong order. Whatever is said is more than nothing.
+  if (before !== null && before.is !== 'unknown' && fact.atMs < before.sinceMs) return before;
   const waitingFor = fact.kind === 'input.needed' ? fact.waitingFor : null;
   // A reminder that it waits (a notification) says no more than the question itself did.
   if (before?.is === is && (waitingFor === before.waitingFor || is === 'needs-input')) return before;

@@ -47,10 +47,30 @@ function exitOfClaimed(run: ClaimedRun): ExitEvidence {
   };
 }
 
-/** A keeper that was stopped cannot say that its harness is gone: alive, but not what it seems. */
-export function explainStuck(keeper: Liveness, harness: Liveness | null): string | null {
-  if (keeper.is !== 'alive' || keeper.isStopped !== true || harness?.is !== 'dead') return null;
-  return `its command is gone (${harness.because}), but its keeper is stopped and cannot record it; continue or retire it`;
+/** What keeps a keeper from putting an end on record, and what a person can do about it; each the end of a sentence. */
+export interface Obstacle {
+  readonly because: string;
+  readonly remedy: string;
+}
+
+/**
+ * What is doubtful about a run whose command was proven gone while its keeper lives. Mostly it is about to write the
+ * outcome; it may also be stopped, or kept from it. Alive is the keeper alone, and nothing of it works.
+ */
+export function explainGone(
+  keeper: Liveness,
+  command: Extract<Liveness, { is: 'dead' }>,
+  obstacle: Obstacle | null,
+): string {
+  const gone = `its command is gone (${command.because})`;
+  if (keeper.is === 'alive' && keeper.isStopped === true)
+    return `${gone}, but its keeper is stopped and cannot record it; continue or retire it`;
+  const late = `${gone}, and its keeper has not put the end on record yet`;
+  return obstacle === null ? late : withObstacle(late, obstacle);
+}
+
+export function withObstacle(doubt: string, { because, remedy }: Obstacle): string {
+  return `${doubt}: ${because}; ${remedy}`;
 }
 
 /** It was told to end, and could not be ended: alive, but nothing more is known of it. */

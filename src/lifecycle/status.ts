@@ -25,6 +25,14 @@ export const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
   lost: 'lost',
 };
 
+/**
+ * Whether a run is alive, for whoever is told. Its owner, the keeper, outlives its command to put the end on record;
+ * until that is done nothing is proven of the run as a whole.
+ */
+export function deriveLiveness(owner: Liveness['is'], command?: 'gone'): Liveness['is'] {
+  return owner === 'alive' && command === 'gone' ? 'unknown' : owner;
+}
+
 /** Status is derived, never stored. A live run that was not proven alive is `unknown`: a dead one is not yet ended. */
 export function deriveStatus(
   run: Run,

@@ -16,6 +16,7 @@ export type Checkpoint =
   | 'retire.tree_gone'
   | 'retire.ended'
   | 'reconcile.begun'
+  | 'settle.waiting'
   | 'finalise.begun'
   | 'finalise.children'
   | 'finalise.swept'

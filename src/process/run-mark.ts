@@ -10,6 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readText } from './reading.ts';
 
 export type RunMark =
   | { readonly is: 'set'; readonly mark: string }
@@ -30,4 +31,22 @@ export function readMark(runDirectory: string): RunMark {
   }
   const mark = /"mark":"(\d+)"/.exec(text)?.[1];
   return mark === undefined ? { is: 'none' } : { is: 'set', mark };
+}
+
+export type RoomForMark =
+  | { readonly is: 'enough' }
+  | { readonly is: 'too_little'; readonly limit: string }
+  /** A system that has no such limit, or does not tell. */
+  | { readonly is: 'not_known' };
+
+/** As the keeper has it: it takes a number in the upper half of what is left, and none when that begins below this. */
+const LEAST_MARK = 2n ** 32n;
+
+/** Whether a keeper that is started from here could mark its run. */
+export function roomForMark(): RoomForMark {
+  const limits = readText('/proc/self/limits');
+  const limit = limits.is === 'read' ? /^Max file locks +\S+ +(\S+) /m.exec(limits.value)?.[1] : undefined;
+  if (limit === undefined) return { is: 'not_known' };
+  const isEnough = !/^\d+$/.test(limit) || BigInt(limit) / 2n >= LEAST_MARK;
+  return isEnough ? { is: 'enough' } : { is: 'too_little', limit };
 }

@@ -70,7 +70,7 @@ export function createStore(driver: SqlDriver): Store {
         if (driver.engine === 'postgres') await refuseUnannounced(sql);
         return claim(sql, op, request);
       }),
-    ...stateMethods(driver, PARTS),
+    ...stateMethods(driver, { ...PARTS, claim, step: stepRun, remove: removeSession }),
     step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
     heldBy: async (runId, token) => {
       const run = await driver.read((sql) => readRun(sql, runId));

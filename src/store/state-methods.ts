@@ -5,11 +5,12 @@ import { inTransaction } from './sql.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import { hosts, markAnnounced, readState } from './state.ts';
 import type { Store } from './store.ts';
+import type { TriedWrites } from './try-write.ts';
 
 /** Hardly ever needed, so loaded only then. */
 const announcing = () => import('./announce.ts');
 
-export function stateMethods(driver: SqlDriver, parts: AnnounceParts) {
+export function stateMethods(driver: SqlDriver, parts: AnnounceParts & TriedWrites) {
   const write = <T>(work: (sql: Sql, op: string) => Promise<T>) => inTransaction(driver, work);
   return {
     state: (installation, last = null) => driver.read((sql) => readState(sql, installation, last)),
@@ -32,6 +33,7 @@ export function stateMethods(driver: SqlDriver, parts: AnnounceParts) {
     markAnnounced: (host) => write((sql) => markAnnounced(sql, host)),
     isCopiedLater: () => driver.read((sql) => sql.isCopiedLater()),
     hosts: () => driver.read(hosts),
+    tryWrite: async () => (await import('./try-write.ts')).tryWrite(driver, parts),
     forgetHost: (id) =>
       write(async (sql) => {
         await sql.run('delete from hosts where id = ?', [id]);

@@ -471,5 +471,7 @@ export interface Store {
   watch(listener: () => void): Promise<() => void>;
   /** False when a run of it is live. */
   removeSession(sessionId: string, actor: string): Promise<boolean>;
+  /** Throws, with the reason, when not everything can be written that a start and an end write. Nothing of it stays. */
+  tryWrite(): Promise<void>;
   close(): Promise<void>;
 }

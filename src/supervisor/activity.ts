@@ -69,7 +69,8 @@ async function lookAtPane(
   run: Run,
   reported: Activity | null,
 ): Promise<{ run: Run; activity: Activity } | null> {
-  if (reported !== null && Date.now() - reported.sinceMs < SCREEN_LAG_MS) return null;
+  if (reported !== null && reported.is !== 'unknown' && Date.now() - reported.sinceMs < SCREEN_LAG_MS)
+    return null;
   // Loaded only for a session in tmux, for a start is mostly loading.
   const { glanceAt } = await import('./pane.ts');
   const glance = await glanceAt(context, run);
@@ -83,6 +84,7 @@ async function lookAtPane(
 export async function putOnRecord(context: Context, run: Run, activity: Activity): Promise<Run> {
   if (run.native === null) return run;
   const { is, evidence, waitingFor, sinceMs } = activity;
+  if (is === 'unknown') return run;
   const kind =
     is === 'needs-input'
       ? ({ kind: 'input.needed', waitingFor: waitingFor ?? 'an answer' } as const)
@@ -138,6 +140,7 @@ async function identify(context: Context, adapter: Adapter, run: Run, process: L
 }
 
 function newer(reported: Activity | null, own: Activity | null): Activity | null {
-  if (own === null || (reported !== null && reported.sinceMs >= own.sinceMs)) return reported;
+  if (own === null) return reported;
+  if (reported !== null && reported.is !== 'unknown' && reported.sinceMs >= own.sinceMs) return reported;
   return own.is === reported?.is ? reported : own;
 }

@@ -1,6 +1,10 @@
 /** What runs started, and what those started in turn: the tree, flat, each with the run that it hangs from. */
 import type { ChildView } from '../api/session-view.ts';
+import type { Liveness } from '../lifecycle/process-identity.ts';
+import type { Run } from '../lifecycle/run.ts';
+import { deriveLiveness } from '../lifecycle/status.ts';
 import { totalOf } from '../lifecycle/usage.ts';
+import { probe } from '../process/liveness.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
@@ -52,8 +56,14 @@ async function viewChildren(
         waitsUntil: waitsUntilMs === null ? null : isoTime(waitsUntilMs),
         argv: run.argv,
         tokens: tokens === undefined ? null : totalOf(tokens),
-        run: viewRun(run, run.state === 'ended' ? 'dead' : probeRun(context, run).is),
+        run: viewRun(run, livenessOf(context, run)),
       },
     ];
   });
+}
+
+function livenessOf(context: Context, run: Run): Liveness['is'] {
+  if (run.state === 'ended') return 'dead';
+  const isGone = run.harness !== null && probe(context.table, run.harness).is === 'dead';
+  return deriveLiveness(probeRun(context, run).is, isGone ? 'gone' : undefined);
 }

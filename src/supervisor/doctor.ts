@@ -1,7 +1,9 @@
 /** Looks whether Reeve can keep its promises here, and says what is missing. */
 import { execFileSync } from 'node:child_process';
+import { ReeveError } from '../api/errors.ts';
 import { bestContainment } from '../process/containment.ts';
 import { findPerl } from '../process/keeper.ts';
+import { roomForMark } from '../process/run-mark.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { findTmux } from '../runtime/tmux.ts';
@@ -20,6 +22,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     checkNode(),
     checked('keeper', checkPerl),
     checked('containment', checkContainment),
+    ...checkMark(),
     checkTmux(),
   ];
   let context: Context;
@@ -39,10 +42,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
 }
 
 async function checkStore({ store }: Context): Promise<readonly Check[]> {
-  const { engine, place } = store;
-  const checks: Check[] = [
-    { name: 'store', is: 'good', says: `${engine} at ${place} can be read and written.` },
-  ];
+  const checks: Check[] = [await checkWriting(store)];
   if (await store.isCopiedLater()) {
     checks.push({
       name: 'standbys',
@@ -60,6 +60,22 @@ async function checkStore({ store }: Context): Promise<readonly Check[]> {
     });
   }
   return checks;
+}
+
+/** Seen, not supposed: what a start and an end write is written, and taken back. */
+async function checkWriting(store: Context['store']): Promise<Check> {
+  const place = `${store.engine} at ${store.place}`;
+  try {
+    await store.tryWrite();
+    return { name: 'store', is: 'good', says: `${place} can be read and written.` };
+  } catch (error) {
+    const hint = error instanceof ReeveError && error.hint !== undefined ? ` ${error.hint}` : '';
+    return {
+      name: 'store',
+      is: 'bad',
+      says: `${place} can be read, but not written: ${sentenceOf(error)}${hint}`,
+    };
+  }
 }
 
 /** Only sessions with --tmux need it. */
@@ -107,6 +123,23 @@ function checkContainment(): Check {
         says: 'Only group, session, parents and marks: a process that leaves all four is not found.',
       };
   }
+}
+
+/** Without it a run is kept all the same; it is worth a word only where it could be had. */
+function checkMark(): readonly Check[] {
+  const room = roomForMark();
+  if (room.is !== 'too_little') return [];
+  const lost =
+    bestContainment() === 'cgroup'
+      ? 'are found only in its cgroup after their keeper is killed'
+      : 'are not found after their keeper is killed';
+  return [
+    {
+      name: 'mark',
+      is: 'poor',
+      says: `The hard limit of file locks (ulimit -Hx) is ${room.limit}, too low for the mark that the kernel keeps of a run: programs that empty their environment ${lost}.`,
+    },
+  ];
 }
 
 /** The probe must find this very process alive, or nothing it says of others can be trusted. */

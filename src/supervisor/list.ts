@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { reconcileAll, reconcileAndHear } from './reconcile.ts';
 import { takeLateReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
-import { viewRun, viewSession } from './view.ts';
+import { viewRun, viewSeen, viewSession } from './view.ts';
 
 /** Enough to see what happened lately; the cost of a list must not grow with history. */
 const RECENT_SESSIONS = 50;
@@ -81,9 +81,7 @@ export async function show(context: Context, reference: string): Promise<Session
   const runs = await context.store.runsOf(session.id);
   return {
     ...viewSession(session, seen, activity),
-    runs: runs.map((each) =>
-      each.id === seen.run.id ? viewRun(seen.run, seen.liveness) : viewRun(each, 'dead'),
-    ),
+    runs: runs.map((each) => (each.id === seen.run.id ? viewSeen(seen) : viewRun(each, 'dead'))),
     children: await childrenOf(
       context,
       runs.map(({ id }) => id),

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import {
   decideReconcile,
-  explainStuck,
+  explainGone,
   explainUndead,
   isMassDeath,
   isUnexplainedDeath,
@@ -22,12 +22,16 @@ import type { Context } from './context.ts';
 import { describeSurvivors } from './describe-members.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { probeRun, recordedHarnessSoFar, runDirectory } from './liveness.ts';
+import { obstacleTo } from './obstacle.ts';
 import { notJudged } from './reach.ts';
 import { takeReports } from './reports.ts';
 
 export interface Reconciled {
   readonly run: Run;
+  /** Of the process that speaks for it: its keeper, once it has one. What people are told is `deriveLiveness`. */
   readonly liveness: 'alive' | 'dead' | 'unknown';
+  /** Its command was proven gone, and its end is not on record. */
+  readonly command?: 'gone';
   /** Why it could not be proven either way, when it could not. */
   readonly because: string | null;
 }
@@ -176,18 +180,33 @@ export function troubleOf(error: unknown): string {
 
 async function seenAlive(context: Context, live: LiveRun, readAtMs?: number): Promise<Reconciled> {
   let run: Run = live;
+  let trouble: string | null = null;
   try {
     run = await takeReports(context, await withHarness(context, live), readAtMs);
   } catch (error) {
     const because = troubleOf(error);
     // That it lives was seen; what it does is not known, unless it is not this user's to know.
-    return { run, liveness: 'alive', because: isAnothers(context, live) ? null : because };
+    trouble = isAnothers(context, live) ? null : because;
   }
   if (run.state === 'ended') return ended(run);
-  const harness = run.harness === null ? null : probe(context.table, run.harness);
-  // A keeper is only stuck when its harness is gone; of all others it was just seen to be alive.
-  const stuck = harness?.is === 'dead' ? explainStuck(probeRun(context, run), harness) : null;
-  return { run, liveness: 'alive', because: stuck ?? explainUndead(run) };
+  const command = run.harness === null ? null : probe(context.table, run.harness);
+  if (command?.is === 'dead') return withoutCommand(context, run, command);
+  return { run, liveness: 'alive', because: trouble ?? explainUndead(run) };
+}
+
+/** Between the end of a command and its outcome, which is mostly a moment; or for as long as something keeps them apart. */
+async function withoutCommand(
+  context: Context,
+  run: LiveRun,
+  command: Extract<Liveness, { is: 'dead' }>,
+): Promise<Reconciled> {
+  const keeper = probeRun(context, run);
+  // The run was read before its command was looked at: it may be over by now, or its keeper gone.
+  const latest = await context.store.run(run.id);
+  if (latest?.state === 'ended') return ended(latest);
+  if (keeper.is === 'dead') return reconcileRun(context, run);
+  const because = explainGone(keeper, command, obstacleTo(context, run));
+  return { run, liveness: keeper.is, command: 'gone', because };
 }
 
 const MASS_DEATH =

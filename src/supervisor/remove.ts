@@ -10,13 +10,15 @@ import { resolveCurrent } from './resolve.ts';
 export async function remove(context: Context, reference: string): Promise<Session> {
   const { session, run } = await resolveCurrent(context, reference);
   const seen = await reconcileRun(context, run);
-  if (seen.liveness === 'unknown') {
+  if (seen.liveness === 'unknown' || seen.command === 'gone') {
+    const wayOn =
+      seen.liveness === 'unknown'
+        ? `If you know that it is gone: reeve kill ${session.name} --assume-gone`
+        : `Or end its keeper: reeve stop ${session.name}`;
     throw new ReeveError(
       'unproven',
       `${session.name} was not removed: ${seen.because ?? 'its run may be alive'}.`,
-      {
-        hint: `Look once more: reeve settle ${session.name}    If you know that it is gone: reeve kill ${session.name} --assume-gone`,
-      },
+      { hint: `Look once more: reeve settle ${session.name}    ${wayOn}` },
     );
   }
   const runs = await context.store.runsOf(session.id);

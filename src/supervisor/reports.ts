@@ -59,6 +59,14 @@ export function createSpool(context: Context, runId: string, hasHooks: boolean):
 }
 
 /**
+ * The spool of a living run, where it was removed. Whether its harness was started with hooks of its own is not known any
+ * more: what those that were installed for all repeat is then told twice.
+ */
+export function restoreSpool(context: Context, runId: string): void {
+  if (!isThere(spoolOf(context, runId))) createSpool(context, runId, false);
+}
+
+/**
  * The run as it is after all that was reported of it, and all that it left to be written. When it was read is since this
  * program began, unless it is given. Throws when a report is there and cannot be read.
  */

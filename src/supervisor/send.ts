@@ -113,7 +113,11 @@ async function requireIdle(context: Context, sessionName: string): Promise<void>
   const { is, waitingFor } = await activityOf(context, sessionName);
   if (is === 'idle') return;
   if (is === 'ended') throw new ReeveError('not_found', `${sessionName} has ended; nothing was sent.`);
-  const doing = is === 'working' ? 'is working' : `waits for ${waitingFor ?? 'an answer'}`;
+  const doing = {
+    working: 'is working',
+    'needs-input': `waits for ${waitingFor ?? 'an answer'}`,
+    unknown: 'may be working (what it does is not known)',
+  }[is];
   throw new ReeveError('busy', `${sessionName} ${doing}; nothing was sent.`, {
     hint: `Wait for it: add --queue    Look or answer: reeve attach ${sessionName}`,
     details: { status: is },
@@ -135,6 +139,7 @@ async function activityOf(context: Context, sessionName: string) {
   const found = await resolveCurrent(context, sessionName);
   const seen = await reconcileRun(context, found.run);
   if (seen.run.state === 'ended') return { is: 'ended', waitingFor: null } as const;
+  if (seen.command === 'gone') return { is: 'unknown', waitingFor: null } as const;
   const { activity } = await lookAt(context, found.session, seen);
   return { is: activity?.is ?? 'working', waitingFor: activity?.waitingFor ?? null };
 }

@@ -67,7 +67,9 @@ export async function assumeGone(context: Context, reference: string): Promise<S
   if (seen.liveness === 'alive') {
     throw new ReeveError(
       'live_owner',
-      `Run ${run.id} of ${session.name} is alive, so it cannot be assumed gone.`,
+      seen.command === 'gone'
+        ? `The keeper of run ${run.id} of ${session.name} is alive, so the run cannot be assumed gone.`
+        : `Run ${run.id} of ${session.name} is alive, so it cannot be assumed gone.`,
       {
         hint: `End it with \`reeve kill ${session.name}\`.`,
       },

@@ -1,6 +1,6 @@
 import type { WhyView } from '../api/http-views.ts';
 import type { RunView, SessionView } from '../api/session-view.ts';
-import { deriveStatus, STATUS_OF_OUTCOME } from '../lifecycle/status.ts';
+import { deriveLiveness, deriveStatus, STATUS_OF_OUTCOME } from '../lifecycle/status.ts';
 import type { Status } from '../lifecycle/status.ts';
 import type { Activity } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
@@ -24,7 +24,7 @@ export function viewSession(
     status: deriveStatus(seen.run, seen.liveness, seen.because, activity),
     activity: isLive ? viewActivity(session, seen.run, activity) : null,
     epoch: session.epoch,
-    run: viewRun(seen.run, seen.liveness),
+    run: viewSeen(seen),
   };
 }
 
@@ -45,6 +45,11 @@ function viewActivity(
   if (activity === null) return null;
   const { sinceMs, evidence, waitingFor } = activity;
   return { since: isoTime(sinceMs), evidence, waitingFor };
+}
+
+/** The run as a look found it. */
+export function viewSeen({ run, liveness, command }: Reconciled): RunView {
+  return viewRun(run, deriveLiveness(liveness, command));
 }
 
 export function viewRun(run: Run, liveness: RunView['liveness']): RunView {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { activityAfterLoss } from '../../src/lifecycle/announcement.ts';
 import { takeFact } from '../../src/lifecycle/harness-fact.ts';
 import type { Activity, FactKind, HarnessFact, Native } from '../../src/lifecycle/harness-fact.ts';
 import type { Run } from '../../src/lifecycle/run.ts';
@@ -129,4 +130,13 @@ describe('the activity', () => {
       },
     });
   });
+});
+
+test('whatever is said after the record was lost counts, for nothing was known', () => {
+  const lost = activityAfterLoss({ harness: 'claude' }, 9_000);
+  expect(lost).toMatchObject({ is: 'unknown', sinceMs: 9_000 });
+  const run = running({ native: BOUND, activity: lost });
+  // By the clock of the files, which is a little behind.
+  expect(takeFact(run, run.id, fact(STOPPED))).toMatchObject({ activity: activity('idle') });
+  expect(activityAfterLoss({ harness: 'command' }, 9_000)).toBeNull();
 });

@@ -10,7 +10,7 @@ import {
   MASS_DEATH_MINIMUM,
   planDoubt,
   SECOND_LOOK_MS,
-  explainStuck,
+  explainGone,
 } from '../../src/lifecycle/reconcile.ts';
 import type { ReconcileDecision } from '../../src/lifecycle/reconcile.ts';
 import type { LiveRun } from '../../src/lifecycle/run.ts';
@@ -145,21 +145,23 @@ describe('a sweep in which many look dead at once', () => {
   });
 });
 
-describe('a living keeper', () => {
-  const gone = dead('gone');
+describe('a command that is gone while its keeper lives', () => {
+  const gone = { is: 'dead', proof: 'gone', because: 'process 7 is gone' } as const;
+  const obstacle = { because: 'the disk is full', remedy: 'free some space' };
 
-  it('is taken at its word, unless it is stopped while its harness is proven dead', () => {
-    expect(explainStuck({ is: 'alive', isStopped: true }, gone)).toEqual(expect.any(String));
-  });
-
-  it.each([
-    [{ is: 'alive' } as const, gone],
-    [{ is: 'alive', isStopped: true } as const, { is: 'alive' } as const],
-    [{ is: 'alive', isStopped: true } as const, { is: 'unknown', because: 'hidden' } as const],
-    [{ is: 'alive', isStopped: true } as const, null],
-    [gone, gone],
-  ])('%j with a harness %j gives no reason for doubt', (keeper, harness) => {
-    expect(explainStuck(keeper, harness)).toBeNull();
+  it('is doubted with the best reason there is', () => {
+    const words = [
+      explainGone({ is: 'alive' }, gone, null),
+      explainGone({ is: 'alive' }, gone, obstacle),
+      explainGone({ is: 'alive', isStopped: true }, gone, obstacle),
+    ];
+    expect(words.every((each) => each.startsWith('its command is gone (process 7 is gone)'))).toBe(true);
+    expect(words.map((each) => each.includes('the disk is full; free some space'))).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(words.map((each) => each.includes('is stopped'))).toEqual([false, false, true]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome, Run } from '../../src/lifecycle/run.ts';
-import { deriveStatus } from '../../src/lifecycle/status.ts';
+import { deriveLiveness, deriveStatus } from '../../src/lifecycle/status.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
 import { CLAIMED, ENDED, ENDING, EXECUTING, INTENT, RUNNING } from './samples.ts';
 
@@ -52,4 +52,14 @@ describe('the status of a session', () => {
     const ended: Run = { ...ENDED, overBudget: run.overBudget };
     expect(deriveStatus(ended, 'dead', null)).toBe('done');
   });
+});
+
+it('what a harness does is unknown, not work, when the record of it was lost', () => {
+  const lost = { is: 'unknown', sinceMs: 1, evidence: 'nothing', waitingFor: null } as const;
+  expect(deriveStatus(EXECUTING, 'alive', null, lost)).toBe('unknown');
+});
+
+it('a run is not alive when its command is gone, whatever its keeper is', () => {
+  expect(LIVENESS.map((owner) => deriveLiveness(owner))).toEqual(['alive', 'dead', 'unknown']);
+  expect(LIVENESS.map((owner) => deriveLiveness(owner, 'gone'))).toEqual(['unknown', 'dead', 'unknown']);
 });

@@ -30,6 +30,17 @@ export function describeStoreContract(engine: Engine): void {
     describe('a step', describeStep);
     describe('looking', describeLooking);
     describe('removing a session', describeRemoving);
+
+    test('a write is tried, and nothing of it stays', async () => {
+      await one.claim(claimOf('alpha'));
+      const before = [await two.events({ after: 0, limit: 100 }), await two.live(), await two.hosts()];
+      await one.tryWrite();
+      expect([await two.events({ after: 0, limit: 100 }), await two.live(), await two.hosts()]).toEqual(
+        before,
+      );
+      expect((await two.overview(100)).ended).toEqual([]);
+      await one.claim(claimOf('beta'));
+    });
   });
 }
 

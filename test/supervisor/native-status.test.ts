@@ -102,7 +102,7 @@ describe('the status of a session', () => {
     expect((await shown()).status).toBe('needs-input');
     signalSeen(see(run.pid ?? 0), 'SIGKILL');
     await eventually('the keeper is about to finalise', () => existsSync(`${go}.reached`));
-    expect(await shown()).toEqual({ status: 'working', activity: null });
+    expect(await shown()).toEqual({ status: 'unknown', activity: null });
     writeFileSync(go, '');
     await eventually('it has ended', async () => (await shown()).status === 'failed');
   });

@@ -147,13 +147,13 @@ describe('a killed keeper', () => {
   );
 });
 
-it('a keeper that is stopped for long counts as alive, and its late words change nothing', async () => {
+it('a keeper that is stopped for long leaves its run in doubt, and its late words change nothing', async () => {
   const { harness, keeper } = await launch('a', 'sleep', '60');
   signalSeen(keeper, 'SIGSTOP');
   signalSeen(harness, 'SIGKILL');
   await eventually('the harness is dead', () => !isAlive(harness));
   const seen = await sandbox.show('a');
-  expect(seen.run).toMatchObject({ state: 'running', liveness: 'alive' });
+  expect(seen.run).toMatchObject({ state: 'running', liveness: 'unknown' });
   expect({ status: seen.status, doubt: seen.doubt }).toEqual({
     status: 'unknown',
     doubt: expect.any(String),

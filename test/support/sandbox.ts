@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { VERBS } from '../../src/cli/verbs.ts';
 import type { SessionView } from '../../src/api/session-view.ts';
 import type { SessionDetail } from '../../src/supervisor/list.ts';
-import { eventually, see, signalSeen, startedWith } from './processes.ts';
+import { eventually, isExecuting, see, signalSeen, startedWith } from './processes.ts';
 import type { Seen } from './processes.ts';
 
 export const CLI = fileURLToPath(new URL('../../dist/reeve.cjs', import.meta.url));
@@ -139,7 +139,9 @@ async function cleanUp(
     for (const { id, run } of await json<SessionView[]>(['ls', '--live'])) {
       // One of another state directory with the same store is ended from there.
       const isOwn = run.logPath === null || run.logPath.startsWith(`${home}/`);
-      if (run.liveness === 'alive' && isOwn) await json(['kill', id]);
+      // Of one whose command is gone, the keeper may be alive.
+      const mayLive = run.liveness === 'alive' || isExecuting(run.keeperPid ?? 0);
+      if (mayLive && isOwn) await json(['kill', id]);
     }
   } catch (error) {
     problems.push(String(error));

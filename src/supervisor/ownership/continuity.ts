@@ -5,12 +5,14 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
+import { activityAfterLoss } from '../../lifecycle/announcement.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { installationIn } from '../../lifecycle/installation.ts';
 import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
 import type { Run, RunningRun } from '../../lifecycle/run.ts';
 import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
+import { harnessBelow } from '../../process/harness-below.ts';
 import { announcementsHeld, announcementsIn, seenFile } from '../../process/owner-files.ts';
 import { createRunDirectory } from '../../process/run-directory.ts';
 import type { AnnounceResult, Host, StoreState } from '../../store/store.ts';
@@ -19,6 +21,7 @@ import { runDirectory } from '../liveness.ts';
 import { isHere } from '../reach.ts';
 import { reconcileRun } from '../reconcile.ts';
 import { newId } from '../new-id.ts';
+import { restoreSpool } from '../reports.ts';
 import { groundOf } from './ground.ts';
 import { isHeld } from './holder.ts';
 import type { Ground } from './ground.ts';
@@ -88,9 +91,16 @@ export async function announce(
   because: string,
 ): Promise<AnnounceResult> {
   await accountForOwner(context, session.name, run);
-  // Removed with the state directory, it is where the keeper will put the exit.
+  // Removed with the state directory, it is where the keeper will put the exit, and its harness what it reports.
   createRunDirectory(runDirectory(context, run.id));
-  return context.store.announce({ session, run: ofHere(context, run), because, newSessionId: newId('s') });
+  restoreSpool(context, run.id);
+  const living: RunningRun = {
+    ...run,
+    // Written down before the harness was started, it does not name that.
+    harness: run.harness ?? (run.mode === 'adopted' ? null : harnessBelow(context.table, run.keeper)),
+    activity: activityAfterLoss(session, Date.now()),
+  };
+  return context.store.announce({ session, run: ofHere(context, living), because, newSessionId: newId('s') });
 }
 
 /** A store that went back may have an earlier run of the session as its owner, which is gone: then it is ended on record. */

@@ -16,6 +16,8 @@ export function sinceMs({ activity, run }: SessionView): number {
 export function whyOf({ status, activity, run }: SessionView): string {
   if (run.state === 'ended') return run.reason ?? '';
   if (status === 'needs-input') return activity?.waitingFor ?? activity?.evidence ?? 'an answer';
+  if (status === 'unknown' && run.liveness === 'alive' && activity !== null)
+    return `it has said ${activity.evidence}`;
   if (status === 'unknown') return `it could not be proven ${run.liveness === 'dead' ? 'ended' : 'alive'}`;
   // An intent is on record before anything is signalled.
   return run.reason ?? activity?.evidence ?? 'its process is alive';

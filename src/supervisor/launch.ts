@@ -84,11 +84,15 @@ export interface Owner extends SessionWithRun {
 export type LaunchResult =
   | ({ readonly is: 'started'; readonly replaced: EndedRun | null } & Started)
   | ({ readonly is: 'attached' } & Owner)
-  /** `away` says why it could not be ended from here, when it could not. */
+  /**
+   * `away` says why it could not be ended from here, when it could not. With `nativeId`, the owner is of another session,
+   * whose run serves the conversation although it is not bound to it.
+   */
   | ({
       readonly is: 'refused';
       readonly code: 'live_owner' | 'inside_own_run';
       readonly away: OutOfReach | null;
+      readonly nativeId?: string;
     } & Owner)
   | ({ readonly is: 'unproven'; readonly because: string } & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
@@ -216,7 +220,7 @@ async function dealWithHolder(
   if (holder === null) return null;
   const { home, session: its, run } = holder.announcement;
   if (!holder.isForgotten)
-    return { is: 'elsewhere', home, run: run.id, session: its.name, pid: run.keeper.pid };
+    return { is: 'elsewhere', home, run: run.id, session: its.name, pid: null, keeperPid: run.keeper.pid };
   await announce(context, holder.announcement, 'the store did not know of it when its session was asked for');
   return 'announced';
 }

@@ -5,6 +5,7 @@ import type { LaunchResult, Owner } from './launch.ts';
 import { age, clock } from '../api/time-words.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
 import { hostName } from '../lifecycle/reach.ts';
+import type { Run } from '../lifecycle/run.ts';
 
 /** A start that goes on; what stands in its way is thrown. */
 export function accepted(
@@ -37,21 +38,26 @@ function neverStarted(name: string, reason: string): ReeveError {
 
 /** Who owns a session, so that a person can decide: run, process, host, since when. */
 function describeOwner({ run }: Owner, nowMs: number): string {
+  return `run ${run.id} ${describeRun(run, nowMs)}`;
+}
+
+function describeRun(run: Run, nowMs: number): string {
   const sinceMs = run.startedAtMs ?? run.claimedAtMs;
   const process = run.harness?.pid ?? run.keeper?.pid ?? run.launcher.pid;
   const place = `pid ${process} on ${hostName(run.launcher.host)}`;
-  return `run ${run.id} (epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
+  return `(epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
 }
 
 /** Of another state directory, or of another store of this one. */
-export function elsewhereError({ home, run, session, pid }: OwnerElsewhere): ReeveError {
+export function elsewhereError({ home, run, session, pid, keeperPid }: OwnerElsewhere): ReeveError {
   const name = session ?? run;
+  const process = pid === null ? `keeper pid ${keeperPid}` : `pid ${pid}`;
   return new ReeveError(
     'live_owner',
-    `It already has a live owner in the state directory ${home}: run ${run}${session === null ? '' : ` of ${session}`} (pid ${pid}).`,
+    `It already has a live owner in the state directory ${home}: run ${run}${session === null ? '' : ` of ${session}`} (${process}).`,
     {
       hint: `Join it: REEVE_HOME=${home} reeve attach ${name}    End it: REEVE_HOME=${home} reeve stop ${name}`,
-      details: { home, owner: { run, session, pid } },
+      details: { home, owner: { run, session, pid, keeperPid } },
     },
   );
 }
@@ -77,9 +83,20 @@ function liveOwnerError(owner: Refused, nowMs: number): ReeveError {
   const { name } = owner.session;
   const who = describeOwner(owner, nowMs);
   if (owner.away !== null) return awayError(owner, owner.away, who);
+  if (owner.nativeId !== undefined) return servedElsewhereError(owner, owner.nativeId, nowMs);
   return new ReeveError('live_owner', `${name} already has a live owner: ${who}.`, {
     hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}    Take over: add --on-live retire`,
     details: ownerDetails(owner),
+  });
+}
+
+/** Another session's run serves the conversation, and is not taken over under this one's name. */
+function servedElsewhereError(owner: Owner, nativeId: string, nowMs: number): ReeveError {
+  const { name } = owner.session;
+  const who = `run ${owner.run.id} of ${name} ${describeRun(owner.run, nowMs)}`;
+  return new ReeveError('live_owner', `Conversation ${nativeId} already has a live owner: ${who}.`, {
+    hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}`,
+    details: { nativeId, ...ownerDetails(owner) },
   });
 }
 

@@ -165,6 +165,37 @@ describe('the owner of a conversation in another state directory', () => {
   });
 });
 
+describe('doctor', () => {
+  interface Check {
+    readonly name: string;
+    readonly is: string;
+    readonly says: string;
+  }
+  const shell = (name: string, nativeId: string) =>
+    start(name, 'sh', '-c', 'exec claude --resume "$0"', nativeId);
+
+  it('names the runs that serve one conversation, which nobody could know when they started', async () => {
+    const nativeId = randomUUID();
+    const runs = [await shell('a', nativeId), await shell('b', nativeId)];
+    for (const { run } of runs) await standIns.ready(run.pid);
+    const other = await shell('c', randomUUID());
+    await standIns.ready(other.run.pid);
+    const checks = await sandbox.json<Check[]>(['doctor'], 1);
+    const [found, ...more] = checks.filter(({ is }) => is === 'bad');
+    expect([found?.name, more]).toEqual(['conversations', []]);
+    for (const { name, run } of runs) expect(found?.says).toContain(`pid ${run.pid} (run ${run.id} of ${name})`);
+    expect(found?.says).toContain(nativeId);
+    await sandbox.json(['stop', 'b']);
+    expect((await sandbox.json<Check[]>(['doctor'])).filter(({ is }) => is === 'bad')).toEqual([]);
+  });
+
+  it('says nothing of a conversation that no run serves', async () => {
+    const nativeId = randomUUID();
+    for (const _ of [1, 2]) await standIns.outsider('claude', ['--resume', nativeId]);
+    expect((await sandbox.json<Check[]>(['doctor'])).filter(({ is }) => is === 'bad')).toEqual([]);
+  });
+});
+
 /** The process that Reeve itself finds to serve the conversation, once it is ready. */
 async function servingIn(nativeId: string): Promise<Seen> {
   interface Scan {

@@ -94,7 +94,8 @@ export type LaunchResult =
       readonly away: OutOfReach | null;
       readonly nativeId?: string;
     } & Owner)
-  | ({ readonly is: 'unproven'; readonly because: string } & Owner)
+  /** `lives`: it is known to, and only what it does is not. */
+  | ({ readonly is: 'unproven'; readonly because: string; readonly lives?: true } & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
   /** A run of another state directory or store serves the conversation. */
@@ -233,7 +234,8 @@ async function silentOwner(
   const owner = nativeId === null ? null : await (await unsaid()).whoMayServe(context, adapter, nativeId);
   if (owner === null) return null;
   const because = 'it has not said yet which conversation it serves, and this one changed since it started';
-  return { is: 'unproven', because, ...owner };
+  const lives = probeRun(context, owner.run).is === 'alive' ? ({ lives: true } as const) : {};
+  return { is: 'unproven', because, ...lives, ...owner };
 }
 
 const unsaid = () => import('./unsaid.ts');

@@ -16,7 +16,7 @@ export function accepted(
     case 'refused':
       throw result.code === 'live_owner' ? liveOwnerError(result, nowMs) : insideError(result);
     case 'unproven':
-      throw unprovenError(result, result.because, nowMs);
+      throw unprovenError(result, nowMs);
     case 'unmanaged':
       throw unmanagedError(result, nowMs);
     case 'elsewhere':
@@ -104,14 +104,17 @@ function servedElsewhereError(owner: Owner, nativeId: string, nowMs: number): Re
 function awayError(owner: Owner, away: OutOfReach, who: string): ReeveError {
   const { name } = owner.session;
   return new ReeveError('live_owner', `${name} already has a live owner: ${who}; ${away.because}.`, {
-    hint: `${withWord(away, name)}.`,
+    hint: endingWays(away, name),
     details: { ...away.details, ...ownerDetails(owner) },
   });
 }
 
-/** The way on, and the last one there is. */
-export function withWord({ wayOn, needsWord }: OutOfReach, name: string): string {
-  return needsWord ? `${wayOn}; or, if you know that it is gone: reeve kill ${name} --assume-gone` : wayOn;
+/** How to end what cannot be ended from here, and the last way there is. */
+export function endingWays({ wayOn, needsWord, details }: OutOfReach, name: string): string {
+  if (details['home'] !== undefined) return `${wayOn} reeve stop ${name}`;
+  return needsWord
+    ? `${wayOn}; or, if you know that it is gone: reeve kill ${name} --assume-gone`
+    : `${wayOn}.`;
 }
 
 function insideError(owner: Owner): ReeveError {
@@ -125,13 +128,17 @@ function insideError(owner: Owner): ReeveError {
   );
 }
 
-function unprovenError(owner: Owner, because: string, nowMs: number): ReeveError {
+function unprovenError(owner: Extract<LaunchResult, { is: 'unproven' }>, nowMs: number): ReeveError {
   const { name } = owner.session;
+  const wayOn =
+    owner.lives === true
+      ? `End it: reeve stop ${name}`
+      : `If you know that it is gone: reeve kill ${name} --assume-gone`;
   return new ReeveError(
     'unproven',
-    `${name} was not started: it could not be proven that ${describeOwner(owner, nowMs)} has ended: ${because}.`,
+    `${name} was not started: it could not be proven that ${describeOwner(owner, nowMs)} has ended: ${owner.because}.`,
     {
-      hint: `Look: reeve show ${name}    If you know that it is gone: reeve kill ${name} --assume-gone`,
+      hint: `Look: reeve show ${name}    ${wayOn}`,
       details: ownerDetails(owner),
     },
   );

@@ -6,6 +6,7 @@ import { placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/reach.ts';
 import type { OutOfReach, Place } from '../lifecycle/reach.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { maySignal } from '../process/may-signal.ts';
+import { announcementsHeldBy } from '../process/owner-files.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 
@@ -57,8 +58,18 @@ export function requireHere(context: Context, { session, run }: SessionWithRun, 
   if (away !== null) throw outOfReach(`${what} of ${session.name} (run ${run.id}) is not here`, away);
 }
 
-function placeOfRun({ home, table }: Context, run: Run): Place {
-  return placeOf(run, { ...table.host, hasRecords: existsSync(join(home.runs, run.id)) });
+function placeOfRun(context: Context, run: Run): Place {
+  const { home, table } = context;
+  const place = placeOf(run, { ...table.host, hasRecords: existsSync(join(home.runs, run.id)) });
+  if (place.is !== 'other_directory' || place.directory !== null) return place;
+  return { ...place, directory: directoryHeld(context, run) };
+}
+
+/** The state directory as its living keeper has it in its hands. */
+function directoryHeld({ table }: Context, { id, keeper }: Run): string | null {
+  const reading = keeper === null ? null : table.read(keeper.pid);
+  if (reading?.is !== 'there' || reading.fact.startTime !== keeper?.startTime) return null;
+  return announcementsHeldBy(reading.fact).find((each) => each.run.id === id)?.home ?? null;
 }
 
 /** One that may not be signalled may still be killed with its cgroup, as a command under sudo. */

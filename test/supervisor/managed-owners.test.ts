@@ -183,7 +183,8 @@ describe('doctor', () => {
     const checks = await sandbox.json<Check[]>(['doctor'], 1);
     const [found, ...more] = checks.filter(({ is }) => is === 'bad');
     expect([found?.name, more]).toEqual(['conversations', []]);
-    for (const { name, run } of runs) expect(found?.says).toContain(`pid ${run.pid} (run ${run.id} of ${name})`);
+    for (const { name, run } of runs)
+      expect(found?.says).toContain(`pid ${run.pid} (run ${run.id} of ${name})`);
     expect(found?.says).toContain(nativeId);
     await sandbox.json(['stop', 'b']);
     expect((await sandbox.json<Check[]>(['doctor'])).filter(({ is }) => is === 'bad')).toEqual([]);

@@ -11,8 +11,8 @@ export function behindLaunchers(adapter: Adapter): Adapter {
   ];
   return {
     ...adapter,
-    readInvocation: (argv) => inside(argv, adapter.readInvocation),
-    stopSignal: (argv) => inside(argv, adapter.stopSignal),
+    readInvocation: (argv) => inside(argv, (line) => adapter.readInvocation(line)),
+    stopSignal: (argv) => inside(argv, (line) => adapter.stopSignal(line)),
     withNewId: (argv, nativeId) => {
       const pinned = inside(argv, (line) => adapter.withNewId(line, nativeId));
       return pinned === null ? null : keeping(argv, () => pinned);

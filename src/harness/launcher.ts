@@ -112,7 +112,7 @@ function readOption(word: string, { flags = [], valued = [], isFlag }: Grammar):
     const [, name = '', value = ''] = /^([^=]+)=([^]*)$/.exec(word) ?? [];
     return valued.includes(name) ? [{ name, value }] : null;
   }
-  const letters = [...word.slice(1)].map((letter) => `-${letter}`);
+  const letters = Array.from(word.slice(1), (letter) => `-${letter}`);
   const end = letters.findIndex((letter) => !flags.includes(letter));
   const before = (end === -1 ? letters : letters.slice(0, end)).map((name) => ({ name, value: null }));
   if (end === -1) return before;

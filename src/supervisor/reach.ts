@@ -30,7 +30,7 @@ export function isOnOtherHost(context: Context, run: Run): boolean {
   return placeOfRun(context, run).is === 'other_host';
 }
 
-export function outOfReach(what: string, { because, wayOn, details }: OutOfReach): ReeveError {
+function outOfReach(what: string, { because, wayOn, details }: OutOfReach): ReeveError {
   return new ReeveError('out_of_reach', `${what}: ${because}.`, { hint: `${wayOn}.`, details });
 }
 

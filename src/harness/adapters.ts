@@ -2,6 +2,8 @@
 import { basename } from 'node:path';
 import type { Adapter, HarnessName } from './adapter.ts';
 import { command } from './command.ts';
+import { behindLaunchers } from './launched.ts';
+import { findCommand } from './launcher.ts';
 
 interface Known {
   readonly programs: readonly string[];
@@ -26,12 +28,13 @@ const HARNESS_NAMES = Object.keys(KNOWN) as readonly HarnessName[];
 /** A harness that only a newer Reeve knows is treated as any command. */
 export async function adapterNamed(name: string): Promise<Adapter> {
   const known = HARNESS_NAMES.find((each) => each === name);
-  return known === undefined ? command : KNOWN[known].load();
+  if (known === undefined || known === 'command') return command;
+  return behindLaunchers(await KNOWN[known].load());
 }
 
-/** By the name of the program, wherever it is. */
-export function harnessOf([program = '']: readonly string[]): HarnessName {
-  const name = basename(program);
+/** By the name of the program, wherever it is, behind launchers such as `env` and `timeout`. */
+export function harnessOf(argv: readonly string[]): HarnessName {
+  const name = basename(argv[findCommand(argv).at] ?? '');
   return HARNESS_NAMES.find((each) => KNOWN[each].programs.includes(name)) ?? 'command';
 }
 

@@ -79,7 +79,7 @@ export function whyNotEnded(run: Run, place: Place, unsignallable: readonly numb
         needsWord: false,
         details: { startedBy: run.actor },
       }
-    : { ...unjudged, wayOn: `${unjudged.wayOn}, as ${owner}` };
+    : { ...unjudged, wayOn: unjudged.wayOn.replace(/^Do/, `As ${owner}, do`) };
 }
 
 /** The name of a host on record, for people. */

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
-import type { ProcessTable } from './process-table.ts';
+import type { ProcessFact, ProcessTable } from './process-table.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -110,17 +110,19 @@ export function announcementsIn(directory: string): readonly Announcement[] {
 
 /** The same from the hands of the living keepers, where the directory was removed under them. */
 export function announcementsHeld(table: ProcessTable): readonly Announcement[] {
-  return table
-    .all()
-    .filter(({ name, isZombie }) => !isZombie && name.startsWith('reeve-keeper'))
-    .flatMap(({ pid }) => descriptorsOf(pid))
-    .flatMap((path) => {
-      try {
-        return isOwnerFile(readlinkSync(path)) ? (parseAnnouncement(readFileSync(path, 'utf8')) ?? []) : [];
-      } catch {
-        return []; // Gone in between, or another user's, whose runs are not this one's to announce.
-      }
-    });
+  return table.all().flatMap(announcementsHeldBy);
+}
+
+/** None of what is no keeper. */
+export function announcementsHeldBy({ pid, name, isZombie }: ProcessFact): readonly Announcement[] {
+  if (isZombie || !name.startsWith('reeve-keeper')) return [];
+  return descriptorsOf(pid).flatMap((path) => {
+    try {
+      return isOwnerFile(readlinkSync(path)) ? (parseAnnouncement(readFileSync(path, 'utf8')) ?? []) : [];
+    } catch {
+      return []; // Gone in between, or another user's, whose runs are not this one's to announce.
+    }
+  });
 }
 
 function descriptorsOf(pid: number): readonly string[] {

@@ -19,6 +19,8 @@ import type { LiveHarness } from './discovery.ts';
 import { newId } from './new-id.ts';
 import { elsewhereError } from './owner-words.ts';
 import { ownerElsewhere } from './ownership/elsewhere.ts';
+import { holderOf } from './ownership/holder.ts';
+import { runOf } from './ownership/manager.ts';
 import { runDirectory } from './liveness.ts';
 import { startClaimed } from './start-claimed.ts';
 
@@ -40,6 +42,7 @@ export async function adopt(
   const harness = await harnessAt(context, pid);
   if (harness === null) throw notThere(context, pid);
   await refuseOwned(context, harness);
+  await refuseHeld(context, harness, options.session);
   refuseFromInside(context, harness);
   const token = randomBytes(24).toString('base64url');
   const claimed = await claim(context, harness, options.session, hashToken(token));
@@ -95,10 +98,26 @@ async function refuseOwned(context: Context, { identity }: LiveHarness): Promise
   // What a run of another state directory started, or is, is that one's to supervise.
   const elsewhere = ownerElsewhere(context, identity.pid);
   if (elsewhere !== null) throw elsewhereError(elsewhere);
-  const owner = (await context.store.live()).find(
-    ({ run }) => run.harness?.pid === identity.pid && run.harness.startTime === identity.startTime,
-  );
-  if (owner !== undefined) throw alreadySupervised({ identity }, owner);
+  const owner = await runOf(context, identity);
+  if (owner?.is === 'elsewhere') throw elsewhereError(owner);
+  if (owner !== null) throw alreadySupervised({ identity }, owner);
+}
+
+/**
+ * The keeper would be refused what another one holds, and the run that never started would stay on record, with the
+ * conversation bound to it. Looked at before the claim, a refusal leaves nothing; only a race is left to the keeper.
+ */
+async function refuseHeld(
+  context: Context,
+  { harness, nativeId }: LiveHarness,
+  session: string | undefined,
+): Promise<void> {
+  const wanted = { name: session, id: undefined };
+  const holder = await holderOf(context, { session: wanted, harness, nativeId });
+  if (holder === null) return;
+  const { home, session: its, run } = holder.announcement;
+  const keeperPid = run.keeper.pid;
+  throw elsewhereError({ home, run: run.id, session: its.name, pid: null, keeperPid });
 }
 
 function alreadySupervised(

@@ -9,6 +9,7 @@ import { identify } from '../process/process-table.ts';
 import { findTmux } from '../runtime/tmux.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
+import { checkConversations } from './doctor-conversations.ts';
 import { reconcileAll } from './reconcile.ts';
 
 export interface Check {
@@ -35,6 +36,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     checks.push(...(await checkStore(context)));
     checks.push(checked('processes', () => checkProbe(context)));
     checks.push(await checkRuns(context));
+    checks.push(...(await checkConversations(context)));
     return checks;
   } finally {
     await context.store.close();

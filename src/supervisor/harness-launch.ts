@@ -4,8 +4,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
-import type { Adapter, HarnessName } from '../harness/adapter.ts';
+import type { Adapter, HarnessName, Place } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
+import { findCommand } from '../harness/launcher.ts';
 import { recordPlace } from '../process/run-place.ts';
 import type { Context } from './context.ts';
 import { createSpool } from './reports.ts';
@@ -29,13 +30,13 @@ interface Wanted {
 }
 
 export async function readHarness(context: Context, wanted: Wanted): Promise<HarnessLaunch> {
-  const { environment } = context;
-  const place = { environment, cwd: wanted.cwd };
   const adapter = await adapterNamed(wanted.harness ?? harnessOf(wanted.argv));
   if (adapter.name === 'command') {
     return { adapter, argv: wanted.argv, nativeId: null, mayExist: false, execution: wanted.argv };
   }
-  const program = await installed(adapter, wanted, environment['PATH'] ?? '');
+  const { at, environment } = findCommand(wanted.argv, context.environment);
+  const place = { environment, cwd: wanted.cwd };
+  const program = await installed(adapter, wanted.argv[at] ?? '', place);
   let { argv } = wanted;
   let { asked } = adapter.readInvocation(argv);
   if (asked.is === 'latest') {
@@ -45,7 +46,7 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
       asked = { is: 'resume', nativeId: latest.nativeId };
     }
   }
-  const executed = (line: readonly string[]) => [adapter.nativeProgram(program), ...line.slice(1)];
+  const executed = (line: readonly string[]) => line.with(at, adapter.nativeProgram(program));
   if (asked.is === 'resume' || (asked.is === 'new' && asked.nativeId !== null)) {
     return { adapter, argv, nativeId: asked.nativeId, mayExist: true, execution: executed(argv) };
   }
@@ -55,13 +56,9 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
   return { adapter, argv, nativeId: chosen, mayExist: false, execution: executed(pinned) };
 }
 
-async function installed(
-  adapter: Adapter,
-  { argv: [name = ''], cwd }: Wanted,
-  searchPath: string,
-): Promise<string> {
+async function installed(adapter: Adapter, name: string, { environment, cwd }: Place): Promise<string> {
   const { findProgram } = await import('../harness/native-program.ts');
-  const program = findProgram(name, searchPath, cwd);
+  const program = findProgram(name, environment['PATH'] ?? '', cwd);
   if (program !== null) return program;
   throw new ReeveError('harness_missing', `${name} is not installed: no program of that name was found.`, {
     hint: `Install it (${adapter.install}), or give the path of the program.`,
@@ -94,7 +91,7 @@ export function prepareExecution(
           place: { environment: context.environment, cwd: run.cwd },
         });
   createSpool(context, run.id, reporting?.hasHooks === true);
-  recordPlace(runDirectory, context.environment);
+  recordPlace(runDirectory, findCommand(launch.argv, context.environment).environment);
   if (reporting === null) return plain;
   for (const [name, text] of Object.entries(reporting.files)) {
     writeFileSync(join(runDirectory, name), text, { mode: 0o600 });

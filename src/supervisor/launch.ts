@@ -85,13 +85,18 @@ export interface Owner extends SessionWithRun {
 export type LaunchResult =
   | ({ readonly is: 'started'; readonly replaced: EndedRun | null } & Started)
   | ({ readonly is: 'attached' } & Owner)
-  /** `away` says why it could not be ended from here, when it could not. */
+  /**
+   * `away` says why it could not be ended from here, when it could not. With `nativeId`, the owner is of another session,
+   * whose run serves the conversation although it is not bound to it.
+   */
   | ({
       readonly is: 'refused';
       readonly code: 'live_owner' | 'inside_own_run';
       readonly away: OutOfReach | null;
+      readonly nativeId?: string;
     } & Owner)
-  | ({ readonly is: 'unproven'; readonly because: string } & Owner)
+  /** `lives`: it is known to, and only what it does is not. */
+  | ({ readonly is: 'unproven'; readonly because: string; readonly lives?: true } & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
   /** A run of another state directory or store serves the conversation. */
@@ -218,7 +223,7 @@ async function dealWithHolder(
   if (holder === null) return null;
   const { home, session: its, run } = holder.announcement;
   if (!holder.isForgotten)
-    return { is: 'elsewhere', home, run: run.id, session: its.name, pid: run.keeper.pid };
+    return { is: 'elsewhere', home, run: run.id, session: its.name, pid: null, keeperPid: run.keeper.pid };
   await announce(context, holder.announcement, 'the store did not know of it when its session was asked for');
   return 'announced';
 }
@@ -231,7 +236,8 @@ async function silentOwner(
   const owner = nativeId === null ? null : await (await unsaid()).whoMayServe(context, adapter, nativeId);
   if (owner === null) return null;
   const because = 'it has not said yet which conversation it serves, and this one changed since it started';
-  return { is: 'unproven', because, ...owner };
+  const lives = probeRun(context, owner.run).is === 'alive' ? ({ lives: true } as const) : {};
+  return { is: 'unproven', because, ...lives, ...owner };
 }
 
 const unsaid = () => import('./unsaid.ts');

@@ -9,15 +9,15 @@ import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import { outsiderTree } from '../process/outsider-tree.ts';
-import { RUN_MARK } from '../process/tree.ts';
 import { lookAt } from './activity.ts';
 import type { Context } from './context.ts';
 import { findServing } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { describeSurvivors } from './describe-members.ts';
 import type { HarnessLaunch } from './harness-launch.ts';
-import { ownerElsewhere } from './ownership/elsewhere.ts';
-import type { OwnerElsewhere } from './ownership/elsewhere.ts';
+import type { LaunchResult } from './launch.ts';
+import { managerOf } from './ownership/manager.ts';
+import type { Manager } from './ownership/manager.ts';
 import { reconcileRun } from './reconcile.ts';
 
 interface Wanted {
@@ -33,23 +33,25 @@ interface Wanted {
 export type OutsiderStep =
   | { readonly is: 'none'; readonly ended: readonly LiveHarness[] }
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
-  | ({ readonly is: 'elsewhere' } & OwnerElsewhere);
+  | Extract<LaunchResult, { is: 'refused' | 'elsewhere' }>;
 
 export async function dealWithOutsiders(context: Context, wanted: Wanted): Promise<OutsiderStep> {
   const { adapter, nativeId, mayExist } = wanted.launch;
   if (nativeId === null || !mayExist) return { is: 'none', ended: [] };
   await checkpoint('outsiders.sought');
   const serving = await findServing(context, adapter.name, nativeId);
-  const managed = new Set<LiveHarness>();
-  for (const owner of serving) if (await isManaged(context, owner)) managed.add(owner);
+  const managers: Manager[] = [];
+  for (const { identity } of serving) managers.push(...(await livingManagerOf(context, identity)));
   // Claimed since the session was looked for, or only now known to serve it: its session's affair, as the claim will say.
   const bound = serving.length === 0 ? null : await context.store.sessionByNative(adapter.name, nativeId);
   if (bound !== null && bound.run.state !== 'ended') return { is: 'none', ended: [] };
+  // Before anybody is ended: what a run does is ended with that run, and nobody is ended for a start that is refused.
+  const [manager] = managers;
+  if (manager?.is === 'here') return { ...manager, is: 'refused', code: 'live_owner', away: null, nativeId };
+  if (manager !== undefined) return manager;
   const mayEnd = wanted.onLive === 'retire' && wanted.unmanaged === true;
   for (const owner of serving) {
-    const elsewhere = ownerElsewhere(context, owner.identity.pid);
-    if (elsewhere !== null) return { is: 'elsewhere', ...elsewhere };
-    if (!mayEnd || managed.has(owner)) return { is: 'unmanaged', owner, because: null };
+    if (!mayEnd) return { is: 'unmanaged', owner, because: null };
     await wanted.checkFirst();
     const because = await endOutsider(context, wanted, owner);
     if (because !== null) return { is: 'unmanaged', owner, because };
@@ -58,22 +60,14 @@ export async function dealWithOutsiders(context: Context, wanted: Wanted): Promi
   return { is: 'none', ended: serving };
 }
 
-/** Whether it is a run of Reeve's; which conversation that serves may not have been read yet, and is then. */
-async function isManaged(context: Context, { identity }: LiveHarness): Promise<boolean> {
-  const mark = context.table.details(identity.pid)?.environment()[RUN_MARK];
-  const live = await context.store.live();
-  // By its mark when its launcher died before it could put it on record; an adopted one has none, or that of another run.
-  const owner =
-    live.find(({ run }) => isSame(run.harness, identity)) ?? live.find(({ run }) => run.id === mark);
-  if (owner === undefined) return false;
-  const seen = await reconcileRun(context, owner.run);
-  if (!isSame(seen.run.harness, identity)) return false;
-  await lookAt(context, owner.session, seen);
-  return true;
-}
-
-function isSame(one: ProcessIdentity | null, other: ProcessIdentity): boolean {
-  return one?.pid === other.pid && one.startTime === other.startTime;
+/** The run that it belongs to; which conversation that serves may not have been read yet, and is then. */
+async function livingManagerOf(context: Context, identity: ProcessIdentity): Promise<readonly Manager[]> {
+  const manager = await managerOf(context, identity);
+  if (manager?.is !== 'here') return manager === null ? [] : [manager];
+  const seen = await reconcileRun(context, manager.run);
+  if (seen.run.state === 'ended') return [];
+  await lookAt(context, manager.session, seen);
+  return [{ ...manager, run: seen.run }];
 }
 
 /** Null when it and its tree are gone; otherwise why not. */

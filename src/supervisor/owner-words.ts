@@ -5,6 +5,7 @@ import type { LaunchResult, Owner } from './launch.ts';
 import { age, clock } from '../api/time-words.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
 import { hostName } from '../lifecycle/reach.ts';
+import type { Run } from '../lifecycle/run.ts';
 
 /** A start that goes on; what stands in its way is thrown. */
 export function accepted(
@@ -15,7 +16,7 @@ export function accepted(
     case 'refused':
       throw result.code === 'live_owner' ? liveOwnerError(result, nowMs) : insideError(result);
     case 'unproven':
-      throw unprovenError(result, result.because, nowMs);
+      throw unprovenError(result, nowMs);
     case 'unmanaged':
       throw unmanagedError(result, nowMs);
     case 'elsewhere':
@@ -37,21 +38,26 @@ function neverStarted(name: string, reason: string): ReeveError {
 
 /** Who owns a session, so that a person can decide: run, process, host, since when. */
 function describeOwner({ run }: Owner, nowMs: number): string {
+  return `run ${run.id} ${describeRun(run, nowMs)}`;
+}
+
+function describeRun(run: Run, nowMs: number): string {
   const sinceMs = run.startedAtMs ?? run.claimedAtMs;
   const process = run.harness?.pid ?? run.keeper?.pid ?? run.launcher.pid;
   const place = `pid ${process} on ${hostName(run.launcher.host)}`;
-  return `run ${run.id} (epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
+  return `(epoch ${run.epoch}, ${place}, since ${clock(sinceMs)}, ${age(sinceMs, nowMs)} ago)`;
 }
 
 /** Of another state directory, or of another store of this one. */
-export function elsewhereError({ home, run, session, pid }: OwnerElsewhere): ReeveError {
+export function elsewhereError({ home, run, session, pid, keeperPid }: OwnerElsewhere): ReeveError {
   const name = session ?? run;
+  const process = pid === null ? `keeper pid ${keeperPid}` : `pid ${pid}`;
   return new ReeveError(
     'live_owner',
-    `It already has a live owner in the state directory ${home}: run ${run}${session === null ? '' : ` of ${session}`} (pid ${pid}).`,
+    `It already has a live owner in the state directory ${home}: run ${run}${session === null ? '' : ` of ${session}`} (${process}).`,
     {
       hint: `Join it: REEVE_HOME=${home} reeve attach ${name}    End it: REEVE_HOME=${home} reeve stop ${name}`,
-      details: { home, owner: { run, session, pid } },
+      details: { home, owner: { run, session, pid, keeperPid } },
     },
   );
 }
@@ -77,9 +83,20 @@ function liveOwnerError(owner: Refused, nowMs: number): ReeveError {
   const { name } = owner.session;
   const who = describeOwner(owner, nowMs);
   if (owner.away !== null) return awayError(owner, owner.away, who);
+  if (owner.nativeId !== undefined) return servedElsewhereError(owner, owner.nativeId, nowMs);
   return new ReeveError('live_owner', `${name} already has a live owner: ${who}.`, {
     hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}    Take over: add --on-live retire`,
     details: ownerDetails(owner),
+  });
+}
+
+/** Another session's run serves the conversation, and is not taken over under this one's name. */
+function servedElsewhereError(owner: Owner, nativeId: string, nowMs: number): ReeveError {
+  const { name } = owner.session;
+  const who = `run ${owner.run.id} of ${name} ${describeRun(owner.run, nowMs)}`;
+  return new ReeveError('live_owner', `Conversation ${nativeId} already has a live owner: ${who}.`, {
+    hint: `Join it: reeve attach ${name}    End it: reeve stop ${name}`,
+    details: { nativeId, ...ownerDetails(owner) },
   });
 }
 
@@ -87,14 +104,17 @@ function liveOwnerError(owner: Refused, nowMs: number): ReeveError {
 function awayError(owner: Owner, away: OutOfReach, who: string): ReeveError {
   const { name } = owner.session;
   return new ReeveError('live_owner', `${name} already has a live owner: ${who}; ${away.because}.`, {
-    hint: `${withWord(away, name)}.`,
+    hint: endingWays(away, name),
     details: { ...away.details, ...ownerDetails(owner) },
   });
 }
 
-/** The way on, and the last one there is. */
-export function withWord({ wayOn, needsWord }: OutOfReach, name: string): string {
-  return needsWord ? `${wayOn}; or, if you know that it is gone: reeve kill ${name} --assume-gone` : wayOn;
+/** How to end what cannot be ended from here, and the last way there is. */
+export function endingWays({ wayOn, needsWord, details }: OutOfReach, name: string): string {
+  if (details['home'] !== undefined) return `${wayOn} reeve stop ${name}`;
+  return needsWord
+    ? `${wayOn}; or, if you know that it is gone: reeve kill ${name} --assume-gone`
+    : `${wayOn}.`;
 }
 
 function insideError(owner: Owner): ReeveError {
@@ -108,13 +128,17 @@ function insideError(owner: Owner): ReeveError {
   );
 }
 
-function unprovenError(owner: Owner, because: string, nowMs: number): ReeveError {
+function unprovenError(owner: Extract<LaunchResult, { is: 'unproven' }>, nowMs: number): ReeveError {
   const { name } = owner.session;
+  const wayOn =
+    owner.lives === true
+      ? `End it: reeve stop ${name}`
+      : `If you know that it is gone: reeve kill ${name} --assume-gone`;
   return new ReeveError(
     'unproven',
-    `${name} was not started: it could not be proven that ${describeOwner(owner, nowMs)} has ended: ${because}.`,
+    `${name} was not started: it could not be proven that ${describeOwner(owner, nowMs)} has ended: ${owner.because}.`,
     {
-      hint: `Look: reeve show ${name}    If you know that it is gone: reeve kill ${name} --assume-gone`,
+      hint: `Look: reeve show ${name}    ${wayOn}`,
       details: ownerDetails(owner),
     },
   );

@@ -6,6 +6,7 @@ import { directoryOf, placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/re
 import type { OutOfReach, Place } from '../lifecycle/reach.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { maySignal } from '../process/may-signal.ts';
+import { announcementsHeldBy } from '../process/owner-files.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { homeAt } from './home.ts';
@@ -31,7 +32,7 @@ export function isOnOtherHost(context: Context, run: Run): boolean {
   return placeOfRun(context, run).is === 'other_host';
 }
 
-export function outOfReach(what: string, { because, wayOn, details }: OutOfReach): ReeveError {
+function outOfReach(what: string, { because, wayOn, details }: OutOfReach): ReeveError {
   return new ReeveError('out_of_reach', `${what}: ${because}.`, { hint: `${wayOn}.`, details });
 }
 
@@ -59,8 +60,11 @@ export function requireHere(context: Context, { session, run }: SessionWithRun, 
   if (away !== null) throw outOfReach(`${what} of ${session.name} (run ${run.id}) is not here`, away);
 }
 
-function placeOfRun({ home, table }: Context, run: Run): Place {
-  return placeOf(run, { ...table.host, hasRecords: hasRecords(home, run) });
+function placeOfRun(context: Context, run: Run): Place {
+  const { home, table } = context;
+  const place = placeOf(run, { ...table.host, hasRecords: hasRecords(home, run) });
+  if (place.is !== 'other_directory' || place.directory !== null) return place;
+  return { ...place, directory: directoryHeld(context, run) };
 }
 
 /** A copy of them proves nothing while the original is there. */
@@ -71,9 +75,21 @@ function hasRecords(home: Home, run: Run): boolean {
   return existsSync(own) && (isGone(path) || isSameFile(own, path));
 }
 
+/** As behind another name of the state directory. What may not be looked at is not known to be the same. */
 function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
-  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
+  try {
+    const [first, second] = [statSync(one), statSync(other)];
+    return first.dev === second.dev && first.ino === second.ino;
+  } catch {
+    return false;
+  }
+}
+
+/** The state directory as its living keeper has it in its hands. */
+function directoryHeld({ table }: Context, { id, keeper }: Run): string | null {
+  const reading = keeper === null ? null : table.read(keeper.pid);
+  if (reading?.is !== 'there' || reading.fact.startTime !== keeper?.startTime) return null;
+  return announcementsHeldBy(reading.fact).find((each) => each.run.id === id)?.home ?? null;
 }
 
 /** One that may not be signalled may still be killed with its cgroup, as a command under sudo. */

@@ -5,8 +5,8 @@ import type { Run } from '../lifecycle/run.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers, describeSurvivors } from './describe-members.ts';
-import { outOfReach, refuseWord } from './reach.ts';
-import { withWord } from './owner-words.ts';
+import { notEnded, refuseWord } from './reach.ts';
+import { endingWays } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 import { intentNow, retireRun } from './retire.ts';
@@ -41,10 +41,11 @@ export async function stop(context: Context, reference: string, graceMs: number)
         },
       );
     case 'out_of_reach':
-      throw outOfReach(`Run ${run.id} of ${session.name} was not ended, and nothing was changed`, {
-        ...result,
-        wayOn: withWord(result, session.name),
-      });
+      throw new ReeveError(
+        'out_of_reach',
+        `Run ${run.id} of ${session.name} was not ended, and nothing was changed: ${result.because}.`,
+        { hint: endingWays(result, session.name), details: result.details },
+      );
     case 'unproven':
       throw new ReeveError(
         'unproven',
@@ -65,13 +66,15 @@ export async function assumeGone(context: Context, reference: string): Promise<S
   const seen = await reconcileRun(context, run);
   if (seen.run.state === 'ended') return { session, run: seen.run, wasLive: false };
   if (seen.liveness === 'alive') {
+    const away = notEnded(context, run);
     throw new ReeveError(
       'live_owner',
       seen.command === 'gone'
         ? `The keeper of run ${run.id} of ${session.name} is alive, so the run cannot be assumed gone.`
         : `Run ${run.id} of ${session.name} is alive, so it cannot be assumed gone.`,
       {
-        hint: `End it with \`reeve kill ${session.name}\`.`,
+        hint: away === null ? `End it with \`reeve kill ${session.name}\`.` : endingWays(away, session.name),
+        details: away?.details ?? {},
       },
     );
   }

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adapterNamed, harnessOf } from '../../src/harness/adapters.ts';
 import { command } from '../../src/harness/command.ts';
-import { SUBJECTS } from '../fixtures/harness-subjects.ts';
+import type { Adapter } from '../../src/harness/adapter.ts';
+import { placeIn, SUBJECTS } from '../fixtures/harness-subjects.ts';
 import type { Subject } from '../fixtures/harness-subjects.ts';
 
 const AWKWARD_PROMPTS: readonly (readonly [string, string])[] = [
@@ -38,7 +39,35 @@ describe.each(SUBJECTS.map((subject) => [subject.name, subject] as const))('%s',
     expect([[`${name}-x`], [`my-${name}`], ['vim', name], [`/${name}/run`], []].map(harnessOf)).toEqual(
       Array.from({ length: 5 }, () => 'command'),
     );
-    expect(await adapterNamed(name)).toBe(adapter);
+    expect((await adapterNamed(name)).name).toBe(name);
+  });
+
+  it('reads and changes the same behind launchers, which stay where they are', async () => {
+    const named = await adapterNamed(name);
+    const launchers = ['env', 'A=b', '/usr/bin/nice', '-n', '5', 'timeout', '60'];
+    const order = { hookProgram: '/hook.sh', runDirectory: '/run', place: placeIn('/home/u', '/project') };
+    const lines = [
+      subject.interactive([], 'x'),
+      subject.headless([], 'x'),
+      ...subject.latest,
+      ...subject.open,
+    ];
+    for (const line of lines) {
+      const argv = [...launchers, ...line];
+      expect(harnessOf(argv)).toBe(name);
+      expect(named.readInvocation(argv)).toEqual(adapter.readInvocation(line));
+      expect(named.stopSignal(argv)).toBe(adapter.stopSignal(line));
+      for (const change of [
+        (one: Adapter, words: readonly string[]) => one.withResume(words, id),
+        (one: Adapter, words: readonly string[]) => one.withLatest(words, id),
+        (one: Adapter, words: readonly string[]) => one.resumeArgv(words, id, 'go on'),
+        (one: Adapter, words: readonly string[]) => one.withNewId(words, id),
+        (one: Adapter, words: readonly string[]) => one.reporting({ ...order, argv: words })?.argv ?? null,
+      ]) {
+        const changed = change(adapter, line);
+        expect(change(named, argv)).toEqual(changed === null ? null : [...launchers, ...changed]);
+      }
+    }
   });
 
   it('takes a plain start for a new conversation', () => {

@@ -279,14 +279,33 @@ describe('a run of another state directory of this machine', () => {
       expect(error.message).toContain(near.home);
       expect(error.hint).toContain(`REEVE_HOME=${near.home}`);
     }
-    for (const start of STARTS.filter((words) => words.includes('--force'))) {
-      const { error } = await far.json<Failure>(start, 4);
+    for (const words of [
+      ...STARTS.filter((each) => each.includes('--force')),
+      ['kill', '--assume-gone', 'a'],
+    ]) {
+      const { error } = await far.json<Failure>(words, 4);
       expect(error.code).toBe('live_owner');
-      expect(error.hint).toContain(`REEVE_HOME=${near.home}`);
+      expect(error.hint).toContain(`REEVE_HOME=${near.home} reeve stop a`);
     }
     expect(await onRecord()).toEqual(before);
     await letGo(launched);
     expect((await near.show('a')).run).toMatchObject({ outcome: 'completed', exitCode: 0 });
+  });
+
+  it('is ended where it was started, which is told also of one without a log', async () => {
+    const child = near.start(['run', '-s', 'a', '--', 'sleep', '600']);
+    await eventually('it runs', async () => (await near.list())[0]?.run.state === 'running');
+    for (const [words, code] of [
+      [['stop', 'a'], 7],
+      [['kill', '--assume-gone', 'a'], 4],
+      [['run', '-d', '--force', '-s', 'a', '--', 'true'], 4],
+    ] as const) {
+      const { error } = await far.json<Failure>(words, code);
+      expect(error.hint).toContain(`REEVE_HOME=${near.home} reeve stop a`);
+      expect(error.hint).not.toContain('--assume-gone');
+    }
+    await near.json(['stop', 'a']);
+    await finished(child);
   });
 
   it('is held to its budgets, and its overdue children ended, from its own state directory only', async () => {

@@ -147,7 +147,10 @@ describe('a live process of the same conversation', () => {
     const nested = await sandbox.pidFrom('pid');
     await standIns.ready(nested.pid);
     const { error } = await sandbox.json<Failure>(resume(nativeId), 4);
-    expect(error).toMatchObject({ code: 'unmanaged_owner', details: { owner: { pid: nested.pid } } });
+    expect(error).toMatchObject({
+      code: 'live_owner',
+      details: { session: 'other', owner: { run: run.id } },
+    });
     expect(isAlive(nested)).toBe(true);
   });
 });

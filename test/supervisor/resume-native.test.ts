@@ -243,3 +243,17 @@ describe('what is resumed', () => {
     expect(eventsIn(sandbox, 'harness.session.began')).toHaveLength(2);
   });
 });
+
+it('one that a silent live run may serve is refused (7), with a way on that works', async () => {
+  const nativeId = randomUUID();
+  sandbox.env['STAND_IN_SCRIPT'] = '';
+  const silent = ['run', '--detach', '-s', 'silent', '--cwd', project, '--', 'claude', '--resume'];
+  await sandbox.json<SessionView>(silent);
+  ON_FILE.claude(nativeId);
+  const { error } = await sandbox.json<Failure>(['resume', '--detach', nativeId], 7);
+  expect(error).toMatchObject({ code: 'unproven', details: { session: 'silent' } });
+  expect(error.hint).toContain('reeve stop silent');
+  expect(error.hint).not.toContain('--assume-gone');
+  await sandbox.json(['stop', 'silent']);
+  expect((await sandbox.json<SessionView>(['resume', '--detach', nativeId])).nativeId).toBe(nativeId);
+});

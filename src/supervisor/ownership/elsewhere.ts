@@ -8,14 +8,16 @@ export interface OwnerElsewhere {
   readonly home: string;
   readonly run: string;
   readonly session: string | null;
-  readonly pid: number;
+  /** Of its command, or of its keeper: whichever told of it. */
+  readonly pid: number | null;
+  readonly keeperPid: number | null;
 }
 
 export function ownerElsewhere(context: Context, pid: number): OwnerElsewhere | null {
   const environment = context.table.details(pid)?.environment() ?? {};
   const { [RUN_MARK]: run = '', REEVE_HOME: home = '', REEVE_SESSION: session = null } = environment;
   const isAnothers = run !== '' && home !== '' && !isSamePlace(home, context.home.path);
-  return isAnothers ? { home, run, session, pid } : null;
+  return isAnothers ? { home, run, session, pid, keeperPid: null } : null;
 }
 
 /** A directory that is gone is not this one, which is there. */

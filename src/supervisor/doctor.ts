@@ -1,6 +1,7 @@
 /** Looks whether Reeve can keep its promises here, and says what is missing. */
 import { execFileSync } from 'node:child_process';
 import { ReeveError } from '../api/errors.ts';
+import { deriveLiveness } from '../lifecycle/status.ts';
 import { bestContainment } from '../process/containment.ts';
 import { findPerl } from '../process/keeper.ts';
 import { roomForMark } from '../process/run-mark.ts';
@@ -159,11 +160,11 @@ function checkProbe(context: Context): Check {
 async function checkRuns(context: Context): Promise<Check> {
   const live = await context.store.live();
   const seen = await reconcileAll(context, live);
-  const doubts = live.flatMap(({ session }, index) =>
-    seen[index]?.liveness === 'unknown'
-      ? [`${session.name} (${seen[index].because ?? 'no reason known'})`]
-      : [],
-  );
+  const doubts = live.flatMap(({ session }, index) => {
+    const each = seen[index];
+    if (each === undefined || deriveLiveness(each.liveness, each.command) !== 'unknown') return [];
+    return [`${session.name} (${each.because ?? 'no reason known'})`];
+  });
   if (doubts.length === 0)
     return { name: 'runs', is: 'good', says: `${live.length} on record as live, all accounted for.` };
   return {

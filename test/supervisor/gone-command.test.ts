@@ -56,6 +56,7 @@ describe('a command whose keeper has not come to write its outcome', () => {
     const text = (await sandbox.reeve(['show', 'a'])).stdout;
     expect(text).toContain('its command is gone');
     expect(text).not.toMatch(/alive|working/);
+    expect((await sandbox.reeve(['doctor'])).stdout).toContain('a (its command is gone');
     const context = await openContext({ environment: sandbox.env });
     try {
       const rows = await overview(context, { range: 'live' });

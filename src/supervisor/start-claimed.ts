@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
 import { isOnRecord } from '../lifecycle/exit.ts';
+import type { ExitReading } from '../lifecycle/exit.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Containment, EndedRun, Run, RunningRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
@@ -38,6 +39,8 @@ export interface Started extends SessionWithRun {
   readonly token: string;
   /** Waits until the run is over, as the caller of a foreground run does. */
   readonly over: () => Promise<EndedRun>;
+  /** How the harness ended, as its keeper noted it: also where the store cannot be asked any more. */
+  readonly notedExit: () => ExitReading;
   /** Passes a signal on to the harness, if that is still the same process and does not get it from the terminal. */
   readonly forward: (signal: NodeJS.Signals) => void;
   /** The same for a signal from before there was a harness, which so cannot have got it from anybody else. */
@@ -216,6 +219,7 @@ async function afterRelease(
       run: latest,
       token,
       over,
+      notedExit: () => readExit(runDirectory(context, run.id), run.id),
       release: keeper.release,
       ...forwarding(context, latest, harness, group),
     };

@@ -1,6 +1,6 @@
 /** The command line as a new user meets it: shapes, exit codes, bad input. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
@@ -349,81 +349,6 @@ describe('bad input', () => {
   it('flags behind the command are the command’s own', async () => {
     const result = await sandbox.reeve(['run', '-s', 'a', 'echo', '--json', '-s', 'b']);
     expect(result).toMatchObject({ code: 0, stdout: '--json -s b\n' });
-  });
-});
-
-describe('a state directory that', () => {
-  it('is a file is refused, and the file is left as it is', async () => {
-    writeFileSync(sandbox.home, 'precious');
-    expect(await sandbox.reeve(['ls'])).toMatchObject({ code: 1, stdout: '' });
-    expect(readFileSync(sandbox.home, 'utf8')).toBe('precious');
-    spawnSync('rm', [sandbox.home]);
-  });
-
-  it('cannot be written to is refused with a sentence', async () => {
-    // Nothing can be created below /proc, by root neither.
-    const { error } = JSON.parse(
-      (await sandbox.reeve(['ls', '--json'], { env: { REEVE_HOME: '/proc/reeve' } })).stdout,
-    );
-    expect(error.code).toBe('state_directory');
-  });
-
-  it('others could enter is closed to them', async () => {
-    mkdirSync(sandbox.home, { mode: 0o755 });
-    chmodSync(sandbox.home, 0o755);
-    await sandbox.reeve(['ls']);
-    expect(statSync(sandbox.home).mode & 0o777).toBe(0o700);
-  });
-
-  it('others could enter, and that holds their files, is neither used nor closed to them', async () => {
-    mkdirSync(sandbox.home, { mode: 0o755 });
-    chmodSync(sandbox.home, 0o755);
-    writeFileSync(join(sandbox.home, 'theirs'), '');
-    expect((await sandbox.json<Failure>(['ls'], 1)).error.code).toBe('state_directory');
-    expect(statSync(sandbox.home).mode & 0o777).toBe(0o755);
-    spawnSync('rm', [join(sandbox.home, 'theirs')]);
-  });
-
-  // Only root can make one; not to be passed over where it counts.
-  it.runIf(process.env['CI'] === 'true' || process.getuid?.() === 0)(
-    'is another user’s, and that anybody may write to, is refused for that reason',
-    async () => {
-      mkdirSync(sandbox.home);
-      chmodSync(sandbox.home, 0o777);
-      chmodSync(sandbox.root, 0o755);
-      const user = String(60_000 + (process.pid % 5_000));
-      const ids = ['--reuid', user, '--regid', user, '--clear-groups'];
-      const words = [...ids, process.execPath, CLI, 'ls', '--json'];
-      const { status, stdout } = spawnSync('setpriv', words, { env: sandbox.env, encoding: 'utf8' });
-      const { error } = JSON.parse(stdout) as Failure;
-      expect([status, error.code]).toEqual([1, 'state_directory']);
-      expect(error.message).toContain('belongs to another user');
-      expect(statSync(sandbox.home).mode & 0o777).toBe(0o777);
-    },
-  );
-
-  it('cannot be opened because too many files are open is refused for that reason', () => {
-    const answers = [...Array(12).keys()].map((more) => {
-      const script = `ulimit -n ${17 + more}; exec "$0" "$@"`;
-      const words = ['-c', script, process.execPath, CLI, 'ls', '--json'];
-      return spawnSync('sh', words, { env: sandbox.env, encoding: 'utf8' });
-    });
-    // With the fewest, Node itself does not start.
-    const refusals = answers.flatMap(({ status, stdout }) =>
-      status === 0 || stdout === '' ? [] : [JSON.parse(stdout) as Failure],
-    );
-    expect(refusals.map(({ error }) => error.code)).toContain('store_unavailable');
-    for (const { error } of refusals) expect(error.message).toMatch(/too many files are open/i);
-  });
-
-  it('holds a database that is not ours is refused, untouched', async () => {
-    mkdirSync(sandbox.home);
-    const path = join(sandbox.home, 'reeve.db');
-    writeFileSync(path, 'this is not a database, and it is long enough to be looked at as one. '.repeat(40));
-    const before = readFileSync(path);
-    expect((await sandbox.json<Failure>(['ls'], 1)).error.code).toBe('store_damaged');
-    expect(readFileSync(path)).toEqual(before);
-    spawnSync('rm', [path]);
   });
 });
 

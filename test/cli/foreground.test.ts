@@ -1,6 +1,7 @@
 /** A foreground run: the terminal passed through, signals forwarded, the command's own exit code. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { eventually, groupOf, isAlive, see, signalSeen } from '../support/processes.ts';
@@ -21,6 +22,41 @@ it.each([
   ['kill -TERM $$', 143],
 ])('a command that does `%s` makes reeve exit %i', async (script, code) => {
   expect((await sandbox.reeve(['run', '-s', 'a', '--', 'sh', '-c', script])).code).toBe(code);
+});
+
+/** While the command runs, its store is moved away, and something else is in its place. */
+function losingStore(script: string): string {
+  const [home, away] = ['"$REEVE_HOME"', sandbox.path('away')];
+  return `mkdir ${away}; mv ${home}/reeve.db* ${away}; echo no database, and long enough to be looked at > ${home}/reeve.db; ${script}`;
+}
+
+function putBackStore(): void {
+  for (const name of readdirSync(sandbox.path('away')))
+    renameSync(join(sandbox.path('away'), name), join(sandbox.home, name));
+}
+
+it.each([
+  ['exit 6', 6, 'exited with code 6', { exitCode: 6, signal: null }],
+  ['exit 0', 0, 'exited with code 0', { exitCode: 0, signal: null }],
+  ['kill -KILL $$', 137, 'SIGKILL', { exitCode: null, signal: 'SIGKILL' }],
+])(
+  'a command that does `%s` while its store is gone makes reeve exit %i, and say why that is not on record',
+  async (script, code, how, recorded) => {
+    const result = await sandbox.reeve(['run', '-s', 'a', '--', 'sh', '-c', losingStore(script)]);
+    putBackStore();
+    expect([result.code, result.stdout]).toEqual([code, '']);
+    expect(result.stderr.trim().split('\n')).toEqual([expect.stringContaining(how)]);
+    expect(result.stderr).toContain('reeve.db');
+    expect((await sandbox.show('a')).run).toMatchObject({ state: 'ended', ...recorded });
+  },
+);
+
+it('with --json, a command whose store is gone is told by the error, and reeve exits with its code', async () => {
+  const result = await sandbox.reeve(['run', '--json', '-s', 'a', '--', 'sh', '-c', losingStore('exit 6')]);
+  putBackStore();
+  expect(result.code).toBe(6);
+  expect(JSON.parse(result.stdout)).toMatchObject({ error: { code: 'store_unavailable' } });
+  expect(result.stderr).toContain('exited with code 6');
 });
 
 it('an exit code and a signal that shells cannot tell apart are told apart on record', async () => {

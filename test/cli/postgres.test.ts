@@ -1,5 +1,5 @@
 /** The same commands on a PostgreSQL store: the ways in hold no rules, and neither does the engine. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
@@ -7,7 +7,7 @@ import { insideRun } from '../support/credentials.ts';
 import { launchIn } from '../support/launch.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
 let server: Awaited<ReturnType<typeof startPostgres>>;
@@ -89,6 +89,18 @@ it('a run ends by itself, and one whose keeper is killed is lost', async () => {
   await eventually('both are dead', () => !isAlive(keeper) && !isAlive(harness));
   expect((await sandbox.show('b')).run.outcome).toBe('lost');
 });
+
+it('a foreground run whose database is dropped ends with the code of its command', async () => {
+  const script = 'echo > begun; while [ ! -e go ]; do sleep 0.05; done; exit 6';
+  const run = finished(sandbox.start(['run', '-s', 'a', '--', 'sh', '-c', script]));
+  await eventually('it runs', () => existsSync(sandbox.path('begun')));
+  const dropped = new URL(sandbox.env['REEVE_STORE'] ?? '');
+  sandbox.env['REEVE_STORE'] = await server.createDatabase();
+  await query(`drop database ${dropped.pathname.slice(1)} with (force)`);
+  writeFileSync(sandbox.path('go'), '');
+  const { code, stderr } = await run;
+  expect([code, stderr]).toEqual([6, expect.stringContaining('exited with code 6')]);
+}, 120_000);
 
 it('a run on a host that is not this one is unknown, stands in the way, and only a person’s word ends it', async () => {
   await launchIn(sandbox, 'a', 'sleep', '60');

@@ -2,16 +2,16 @@
 import { constants } from 'node:os';
 import type { HarnessName } from '../../supervisor/reeve.ts';
 import type { OnParentEnd } from '../../lifecycle/child.ts';
-import type { EndedRun } from '../../lifecycle/run.ts';
+import type { EndedRun, Ending } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
 import type { BudgetChange, OnExceeded } from '../../lifecycle/session-budget.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
-import { print, say } from '../output.ts';
+import { print, printError, say } from '../output.ts';
 import { accepted, describeUnmanaged, ownerDetails } from '../../supervisor/owner-words.ts';
-import { ERRORS } from '../../api/errors.ts';
+import { ERRORS, ReeveError } from '../../api/errors.ts';
 import { clock } from '../../api/time-words.ts';
 import { openPatiently } from '../with-reeve.ts';
 
@@ -152,8 +152,29 @@ async function foreground(
   signals: HeldSignals,
 ): Promise<number> {
   signals.passTo(result);
-  const ended = await result.over();
+  let ended: EndedRun;
+  try {
+    ended = await result.over();
+  } catch (error) {
+    return codeWithoutStore(result, options, error);
+  }
   if (options.json === true) print(options, await reeve.show(result.session.id), '');
+  return concludedCode(ended);
+}
+
+/** The store has gone for good, or for longer than was waited: the command ended nevertheless, and its keeper saw how. */
+function codeWithoutStore({ notedExit }: StartedResult, options: StartOptions, error: unknown): number {
+  const exit = notedExit();
+  const isUnproven = error instanceof ReeveError && error.code === 'unproven';
+  if (exit.kind !== 'exited' || isUnproven) throw error;
+  if (options.json === true) printError(options, error);
+  const how = exit.signal === null ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
+  const because = error instanceof Error ? error.message : String(error);
+  say(`the command ${how}, which could not be put on record yet: ${because}`);
+  return exitCodeOf({ exitCode: exit.code, signal: exit.signal });
+}
+
+function concludedCode(ended: EndedRun): number {
   const { outcome, reason } = ended.ending;
   // A success of the command that is none: it did something else than it was asked for.
   const isFalseSuccess = outcome === 'failed' && ended.ending.exitCode === 0;
@@ -161,17 +182,17 @@ async function foreground(
     say(`run ${ended.id} ended as ${outcome}: ${reason}.`);
   }
   if (outcome === 'over_budget') return OVER_BUDGET;
-  return isFalseSuccess ? 1 : exitCodeOf(ended);
+  return isFalseSuccess ? 1 : exitCodeOf(ended.ending);
 }
 
 /** What it exited with after it was told to end says nothing of why. */
 const OVER_BUDGET = ERRORS.over_budget.exitCode;
 
 /** The harness's own code; 128 and the number for a signal, as shells have it; 7 when nobody knows. */
-function exitCodeOf({ ending }: EndedRun): number {
-  if (ending.exitCode !== null) return ending.exitCode;
-  if (ending.signal === null) return 7;
-  const number = Object.entries(constants.signals).find(([name]) => name === ending.signal)?.[1];
+function exitCodeOf({ exitCode, signal }: Pick<Ending, 'exitCode' | 'signal'>): number {
+  if (exitCode !== null) return exitCode;
+  if (signal === null) return 7;
+  const number = Object.entries(constants.signals).find(([name]) => name === signal)?.[1];
   return 128 + (number ?? 0);
 }
 

@@ -166,8 +166,9 @@ function readSeen(ground: Ground): Seen | null {
     return JSON.parse(readFileSync(path, 'utf8')) as Seen; // Written whole, by this module.
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw new ReeveError('unproven', `${path}, which says what was seen of the store, cannot be read.`, {
-      hint: 'Make it readable, or remove it if you know that the store was not rolled back; then try again.',
+    const because = error instanceof Error ? error.message : String(error);
+    throw new ReeveError('unproven', `What was seen of the store cannot be read: ${because}.`, {
+      hint: `Make ${path} readable, then try again. Only if it is damaged and you know that the store was not rolled back, remove it.`,
       cause: error,
     });
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -49,7 +50,7 @@ describe('a state directory that', () => {
   });
 
   // Only root can make one; not to be passed over where it counts.
-  it.runIf(process.env['CI'] === 'true' || process.getuid?.() === 0)(
+  it.runIf(AS_ROOT)(
     'is another user’s, and that anybody may write to, is refused for that reason',
     async () => {
       mkdirSync(sandbox.home);

@@ -20,6 +20,7 @@ import { codex } from '../../src/harness/codex.ts';
 import { gemini } from '../../src/harness/gemini.ts';
 import { opencode } from '../../src/harness/opencode.ts';
 import { liveProcess, placeIn, SUBJECTS } from '../fixtures/harness-subjects.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 
 /** Far more than a few reads take, and far less than reading a gigabyte does. */
 const QUICK_MS = 250;
@@ -156,23 +157,20 @@ describe.each(WITH_FILES.map((subject) => [subject.name, subject] as const))(
       expect(adapter.latestConversation(placeIn(home, CWD))).toBeNull();
     });
 
-    it.runIf(process.env['CI'] === 'true' || process.getuid?.() === 0)(
-      'that may not be read are known by name',
-      () => {
-        const path = stage(home, { id, cwd: CWD });
-        // Root may read everything, so somebody else looks.
-        chownSync(path, 0, 0);
-        chmodSync(path, 0o000);
-        chmodSync(home, 0o755);
-        const uid = process.geteuid?.() ?? 0;
-        process.seteuid?.(65_534);
-        try {
-          expect(find()).toEqual(subject.name === 'gemini' ? [] : known(null));
-        } finally {
-          process.seteuid?.(uid);
-        }
-      },
-    );
+    it.runIf(AS_ROOT)('that may not be read are known by name', () => {
+      const path = stage(home, { id, cwd: CWD });
+      // Root may read everything, so somebody else looks.
+      chownSync(path, 0, 0);
+      chmodSync(path, 0o000);
+      chmodSync(home, 0o755);
+      const uid = process.geteuid?.() ?? 0;
+      process.seteuid?.(65_534);
+      try {
+        expect(find()).toEqual(subject.name === 'gemini' ? [] : known(null));
+      } finally {
+        process.seteuid?.(uid);
+      }
+    });
   },
 );
 

@@ -33,9 +33,12 @@ export async function runOf(context: Context, identity: ProcessIdentity): Promis
   return supervisedBy(context, await livingIn(context), identity);
 }
 
-async function livingIn({ store }: Context): Promise<readonly Owner[]> {
+/** On this machine: a pid and a start time say nothing of another one's processes. */
+async function livingIn({ store, table }: Context): Promise<readonly Owner[]> {
   const live = await store.live();
-  return live.flatMap(({ session, run }) => (run.state === 'ended' ? [] : [{ session, run }]));
+  return live.flatMap(({ session, run }) =>
+    run.state === 'ended' || (run.keeper ?? run.launcher).boot !== table.host.boot ? [] : [{ session, run }],
+  );
 }
 
 /** On record here, or adopted: then it has no mark of that run, whose keeper is not above it, but holds it. */

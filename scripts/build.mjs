@@ -7,7 +7,7 @@ import { build } from 'vite';
 
 // What every start needs.
 const CORE =
-  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch)|src\/process\/(?!outsider-tree|owner-note)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|migrations|postgres|sole-holder|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|config-path|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch)|src\/process\/(?!outsider-tree|owner-note)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|config-path|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });

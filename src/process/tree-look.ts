@@ -43,7 +43,11 @@ export function lookAtTree(
   let hasLookedOutside = false;
 
   const reaper = () =>
-    run.keeper !== null && run.containment?.by !== 'marks' && probe(table, run.keeper).is === 'alive'
+    run.keeper !== null &&
+    // Whatever a damaged record says: everybody descends from the first process.
+    run.keeper.pid > 1 &&
+    run.containment?.by !== 'marks' &&
+    probe(table, run.keeper).is === 'alive'
       ? run.keeper
       : null;
   const lookNear = () => {

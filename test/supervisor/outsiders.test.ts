@@ -11,6 +11,7 @@ import { eventually, isAlive, isExecuting, see, signalSeen, startedWith } from '
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 let standIns: StandIns;
@@ -345,7 +346,7 @@ describe('whoever asks for exactly that', () => {
   });
 
   // Where there is no such freezer, test/process/end-tree.test.ts stands for it alone; on CI it must be there.
-  describe.runIf(process.env['CI'] === 'true' || existsSync('/sys/fs/cgroup/freezer'))(
+  describe.runIf(process.env['CI'] === 'true' || (AS_ROOT && existsSync('/sys/fs/cgroup/freezer')))(
     'of one that cannot be killed',
     () => {
       // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.

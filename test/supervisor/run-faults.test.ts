@@ -10,6 +10,7 @@ import { eventually, isAlive, isExecuting, see, signalSeen } from '../support/pr
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -41,7 +42,7 @@ describe('a killed harness', () => {
     expect(isAlive(escapee)).toBe(false);
   });
 
-  it('that the kernel killed for want of memory is told as such', async () => {
+  it.runIf(AS_ROOT)('that the kernel killed for want of memory is told as such', async () => {
     // A memory cgroup (v1 or v2, whichever is there) that holds 20 MB, and a command that asks for 200.
     const greedy = 'my @a; push @a, "x" x 1_000_000 for 1 .. 200; sleep 60';
     const limit = sandbox.path('limit');
@@ -54,7 +55,7 @@ describe('a killed harness', () => {
   });
 });
 
-it('a keeper that the kernel killed for want of memory is told as such', async () => {
+it.runIf(AS_ROOT)('a keeper that the kernel killed for want of memory is told as such', async () => {
   const limit = sandbox.path('limit');
   writeFileSync(limit, MEMORY_LIMIT);
   const { keeper } = await launch('a', 'sleep', '60');
@@ -114,7 +115,7 @@ describe('a killed keeper', () => {
     expect((await ended('a')).outcome).toBe('lost');
   });
 
-  it('with a cgroup leaves not even what escaped from everything else', async () => {
+  it.runIf(AS_ROOT)('with a cgroup leaves not even what escaped from everything else', async () => {
     const { keeper, run } = await launch('a', 'perl', MISBEHAVE, 'wiped', 'tag', 'escapee');
     expect(run.containment).toBe('cgroup');
     const escapee = await sandbox.pidFrom('escapee');
@@ -295,7 +296,7 @@ it('a harness that leaves thousands of children is finalised by its keeper', asy
   expect((await ended('a')).outcome).toBe('completed');
 });
 
-it('another user’s dead run is unknown, whatever can be seen of it', async () => {
+it.runIf(AS_ROOT)('another user’s dead run is unknown, whatever can be seen of it', async () => {
   const { keeper, harness } = await launch('a', 'sleep', '60');
   signalSeen(keeper, 'SIGKILL');
   await eventually('both are dead', () => !isAlive(keeper) && !isAlive(harness));
@@ -338,18 +339,21 @@ it('where no kernel’s count can prove it, the record does not say proven', asy
   expect(stopped.stdout).not.toContain('proven');
 });
 
-it('a reader whose clock counts from another boot, or whose /proc is another’s, leaves a run alone', async () => {
-  const { harness } = await launch('a', 'sleep', '60');
-  const inside = (...flags: string[]) =>
-    spawnSync('unshare', [...flags, '--fork', process.execPath, CLI, 'show', 'a'], {
-      env: sandbox.env,
-      cwd: sandbox.root,
-    });
-  expect(inside('--time', '--boottime', '100000').status).toBe(0);
-  expect(inside('--pid').status).toBe(7);
-  expect(isAlive(harness)).toBe(true);
-  expect((await sandbox.show('a')).status).toBe('working');
-});
+it.runIf(AS_ROOT)(
+  'a reader whose clock counts from another boot, or whose /proc is another’s, leaves a run alone',
+  async () => {
+    const { harness } = await launch('a', 'sleep', '60');
+    const inside = (...flags: string[]) =>
+      spawnSync('unshare', [...flags, '--fork', process.execPath, CLI, 'show', 'a'], {
+        env: sandbox.env,
+        cwd: sandbox.root,
+      });
+    expect(inside('--time', '--boottime', '100000').status).toBe(0);
+    expect(inside('--pid').status).toBe(7);
+    expect(isAlive(harness)).toBe(true);
+    expect((await sandbox.show('a')).status).toBe('working');
+  },
+);
 
 it('reading the store fails with unknown (7), and nothing is ended for it', async () => {
   const { harness } = await launch('a', 'sleep', '60');

@@ -1,7 +1,8 @@
 /**
  * The files that keepers hold locked: outside of every state directory, so that who owns what outlives the loss of one.
- * Two a session (its name here, and its id), one a conversation, one an adopted process. Only a keeper locks and writes them (keeper.pl), and they are
- * removed while one holds them; here they are named and read. What is in a file is true for as long as the process that it names lives.
+ * Two a session (its name here, and its id), one a conversation, one an adopted process. Only a keeper locks and writes
+ * them (keeper.pl), and they are removed while one holds them; here they are named and read. What is in a file is true for
+ * as long as the process that it names lives.
  */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';

@@ -126,9 +126,12 @@ function kernelDescendants(table: ProcessTable, root: number): readonly ProcessF
   return [...found.values()];
 }
 
-/** In another boot, which is also another host's, or in another pid namespace, its number names something else. */
-function isHere({ host }: ProcessTable, keeper: ProcessIdentity): boolean {
-  return keeper.boot === host.boot && keeper.pidNamespace === host.pidNamespace;
+/**
+ * In another boot, which is also another host's, or in another pid namespace, its number names something else. And whatever
+ * a damaged record says, nobody is known by the first process, from which everybody descends.
+ */
+function isHere({ host }: ProcessTable, { pid, boot, pidNamespace }: ProcessIdentity): boolean {
+  return pid > 1 && boot === host.boot && pidNamespace === host.pidNamespace;
 }
 
 function signsOfKeeper(

@@ -1,0 +1,21 @@
+/** A record may be damaged, or forged: nobody is taken for a member of a run because it descends from the first process. */
+import { expect, it } from 'vitest';
+import { createLinuxProcessTable } from '../../src/process/linux.ts';
+import { identify } from '../../src/process/process-table.ts';
+import { lookAtTree } from '../../src/process/tree-look.ts';
+
+it.runIf(process.platform === 'linux').each(['subreaper', 'marks'] as const)(
+  'a run held by %s, with the first process as its keeper and its harness on record, has nobody',
+  (by) => {
+    const table = createLinuxProcessTable();
+    const first = identify(table, 1);
+    // Only looked at, never ended.
+    const look = lookAtTree(
+      table,
+      { id: 'r-0000000000000000', keeper: first, harness: first, containment: { by } },
+      [],
+      () => [],
+    );
+    expect([look.reaper(), look.findAll()]).toEqual([null, []]);
+  },
+);

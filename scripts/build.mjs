@@ -7,7 +7,10 @@ import { build } from 'vite';
 
 // What every start needs.
 const CORE =
-  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch)|src\/process\/(?!outsider-tree|owner-note)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:adapter-of|config-path|context|finalise|harness-launch|home|launch|liveness|owner-words|reconcile|reeve|reports|retire|start-claimed|tree-of)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch|reconcile|awake|proof)|src\/process\/(?!outsider-tree|owner-note|darwin|end-tree|harness-below|run-mark)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:config-path|context|harness-launch|home|launch|liveness|owner-words|reeve|start-claimed)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+// What every end of a run needs, and with it every look at one.
+const ENDING =
+  /src\/lifecycle\/(?:reconcile|awake|proof)\.ts|src\/process\/(?:end-tree|run-mark)\.ts|src\/supervisor\/(?:adapter-of|finalise|lineage|obstacle|reconcile|reports|retire|take-writes|tree-of)\.ts/;
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });
@@ -42,7 +45,12 @@ async function bundle(input, format, ending) {
     entryFileNames: `[name].${ending}`,
     chunkFileNames: `[name]-[hash].${ending}`,
     // What every start needs in one file: finding and opening each costs as much as reading it.
-    codeSplitting: { groups: [{ name: 'core', test: CORE }] },
+    codeSplitting: {
+      groups: [
+        { name: 'core', test: CORE },
+        { name: 'ending', test: ENDING },
+      ],
+    },
     // A program is read anew at every start: comments and white space stay in the sources, names of functions stay readable.
     comments: false,
     minify: { compress: false, mangle: { toplevel: false }, codegen: true },

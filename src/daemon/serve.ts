@@ -26,7 +26,7 @@ import { keepContinuity } from '../supervisor/ownership/continuity.ts';
 import { isHere } from '../supervisor/reach.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
-import { spoolOf } from '../supervisor/reports.ts';
+import { spoolIn } from '../supervisor/spool.ts';
 import { openChanges } from './changes.ts';
 import { follow } from './following.ts';
 import type { Follower } from './following.ts';
@@ -192,7 +192,7 @@ function startParts(
   const observer = observeLive({ ...context, actor: 'daemon' });
   const ledger = ledgerFor({ ...context, actor: 'daemon' }, (problem) => log(`ledger: ${problem}`));
   const spools = listenToSpools(
-    (runId) => spoolOf(context, runId),
+    (runId) => spoolIn(context.home, runId),
     (ids) => observer.lookAgain(ids),
     log,
   );

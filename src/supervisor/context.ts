@@ -1,6 +1,5 @@
 /** What every use case works with. */
 import { userInfo } from 'node:os';
-import { createDarwinProcessTable } from '../process/darwin.ts';
 import { createLinuxProcessTable } from '../process/linux.ts';
 import type { ProcessTable } from '../process/process-table.ts';
 import { RUN_MARK } from '../process/tree.ts';
@@ -40,10 +39,10 @@ export interface OpenOptions {
 /** What there is without the store: enough to find a daemon, also while the store is away. */
 export type Machine = Pick<Context, 'home' | 'table' | 'environment'>;
 
-export function openMachine(options: OpenOptions = {}): Machine {
+export async function openMachine(options: OpenOptions = {}): Promise<Machine> {
   const { home, environment } = placeOf(options);
   prepareHome(home);
-  return { home, table: openProcessTable(installationOf(home)), environment };
+  return { home, table: await openProcessTable(installationOf(home)), environment };
 }
 
 function placeOf(options: OpenOptions): Pick<Context, 'home' | 'environment'> {
@@ -59,7 +58,7 @@ export function isWithheld(options: OpenOptions): boolean {
 }
 
 export async function openContext(options: OpenOptions = {}): Promise<Context> {
-  const { home, table, environment } = openMachine(options);
+  const { home, table, environment } = await openMachine(options);
   if (isWithheld(options)) throw notFromInside();
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
   const store = await openStore(
@@ -86,15 +85,15 @@ function patienceOf({ patience }: OpenOptions): { patience?: Patience } {
   return patience === undefined ? {} : { patience };
 }
 
-function openProcessTable(installation: string): ProcessTable {
+async function openProcessTable(installation: string): Promise<ProcessTable> {
   return process.platform === 'darwin'
-    ? createDarwinProcessTable(undefined, installation)
+    ? (await import('../process/darwin.ts')).createDarwinProcessTable(undefined, installation)
     : createLinuxProcessTable(undefined, installation);
 }
 
 /** For those who watch from outside, as the demo does: there, and not only waiting to be collected. */
-export function isExecuting(pid: number): boolean {
-  const reading = openProcessTable('').read(pid);
+export async function isExecuting(pid: number): Promise<boolean> {
+  const reading = (await openProcessTable('')).read(pid);
   return reading.is === 'there' && !reading.fact.isZombie;
 }
 

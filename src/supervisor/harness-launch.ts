@@ -9,7 +9,7 @@ import { adapterNamed, harnessOf } from '../harness/adapters.ts';
 import { findCommand } from '../harness/launcher.ts';
 import { recordPlace } from '../process/run-place.ts';
 import type { Context } from './context.ts';
-import { createSpool } from './reports.ts';
+import { createSpool } from './create-spool.ts';
 
 export interface HarnessLaunch {
   readonly adapter: Adapter;

@@ -28,17 +28,14 @@ import type { LiveHarness } from './discovery.ts';
 import { prepareExecution, readHarness } from './harness-launch.ts';
 import type { Execution, HarnessLaunch } from './harness-launch.ts';
 import { refuseIdAsName } from './id-as-name.ts';
-import { isInsideChild } from './lineage.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
 import type { ChildRequest } from './parentage.ts';
 import { isOnOtherHost, notEnded } from './reach.ts';
-import { reconcileRun } from './reconcile.ts';
 import { newId } from './new-id.ts';
-import { announce, keepContinuity, registerHost } from './ownership/continuity.ts';
+import { keepContinuity, registerHost } from './ownership/continuity.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import { holderOf } from './ownership/holder.ts';
-import { intentNow, retireRun } from './retire.ts';
 import { requireProgram } from './require-program.ts';
 import { startClaimed } from './start-claimed.ts';
 import type { Started, StartResult } from './start-claimed.ts';
@@ -224,6 +221,7 @@ async function dealWithHolder(
   const { home, session: its, run } = holder.announcement;
   if (!holder.isForgotten)
     return { is: 'elsewhere', home, run: run.id, session: its.name, pid: null, keeperPid: run.keeper.pid };
+  const { announce } = await import('./ownership/announce-living.ts');
   await announce(context, holder.announcement, 'the store did not know of it when its session was asked for');
   return 'announced';
 }
@@ -332,7 +330,8 @@ async function dealWithOwner(
   const owner: Owner = { session: existing.session, run };
   const liveness = probeRun(context, run);
   const callerIsInside =
-    order.onLive === 'retire' && (isInside(context, run) || (await isInsideChild(context, run)));
+    order.onLive === 'retire' &&
+    (isInside(context, run) || (await (await import('./lineage.ts')).isInsideChild(context, run)));
   const isElsewhere = isOnOtherHost(context, run);
   const plan = planStart({ liveness, isOnOtherHost: isElsewhere, callerIsInside }, order.onLive);
   switch (plan.do) {
@@ -345,7 +344,7 @@ async function dealWithOwner(
         ? { is: 'unproven', because: plan.because, ...owner }
         : { is: 'refused', code: plan.code, away: notEnded(context, run), ...owner };
     case 'reconcile': {
-      const seen = await reconcileRun(context, run);
+      const seen = await (await import('./reconcile.ts')).reconcileRun(context, run);
       if (seen.run.state === 'ended') return { is: 'free' };
       return { is: 'unproven', because: seen.because ?? 'its end could not be proven', ...owner };
     }
@@ -356,6 +355,7 @@ async function dealWithOwner(
 }
 
 async function retireOwner(context: Context, owner: Owner, order: Order): Promise<OwnerStep> {
+  const { intentNow, retireRun } = await import('./retire.ts');
   const intent = intentNow({
     outcome: 'superseded',
     actor: context.actor,

@@ -17,7 +17,8 @@ import { ReeveError } from '../api/errors.ts';
 import { MAX_ACCEPTED_A_RUN, MAX_ACCEPTED_BYTES_A_RUN } from '../lifecycle/submission.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import type { Home } from './home.ts';
-import { CLOSED, lateSpoolIn, spoolIn, UNFINISHED, WRITE, writeName } from './spooled-write.ts';
+import { lateSpoolIn, spoolIn } from './spool.ts';
+import { CLOSED, UNFINISHED, WRITE, writeName } from './spooled-write.ts';
 import type { SpooledWrite } from './spooled-write.ts';
 import { storeWithheld } from './withheld.ts';
 

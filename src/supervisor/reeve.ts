@@ -11,10 +11,9 @@ import { launch } from './launch.ts';
 import type { list, show } from './list.ts';
 import type { hasLog, logs } from './logs.ts';
 import type { QueuedHeartbeat, QueuedReview, QueuedSubmission, QueuedUsage } from './queued.ts';
-import { reconcileAll } from './reconcile.ts';
+import type { reconcileAll } from './reconcile.ts';
 import type { remove } from './remove.ts';
 import type { resume } from './resume.ts';
-import { intentNow, retireRun } from './retire.ts';
 import type { RetireResult } from './retire.ts';
 import type { attachCommand, screen } from './pane.ts';
 import type { cancelReviews } from './review-cancel.ts';
@@ -100,7 +99,7 @@ export interface Reviews {
 }
 
 export async function openReeve(options: OpenOptions = {}): Promise<Reeve> {
-  if (isWithheld(options)) return (await import('./reeve-inside.ts')).reeveInside(openMachine(options));
+  if (isWithheld(options)) return (await import('./reeve-inside.ts')).reeveInside(await openMachine(options));
   return reeveOf(await openContext(options));
 }
 
@@ -112,7 +111,7 @@ export function reeveOf(context: Context): Reeve {
     stop: async (reference, { graceMs = DEFAULT_GRACE_MS } = {}) =>
       (await ending()).stop(context, reference, graceMs),
     assumeGone: async (reference) => (await ending()).assumeGone(context, reference),
-    reconcile: async () => reconcileAll(context, await context.store.live()),
+    reconcile: async () => (await import('./reconcile.ts')).reconcileAll(context, await context.store.live()),
     settle: async (references, how) => (await import('./settle.ts')).settle(context, references, how),
     list: async (range) => (await looking()).list(context, range),
     listWithCosts: async (range) => (await import('./costs.ts')).listWithCosts(context, range),
@@ -171,6 +170,7 @@ async function retire(context: Context, reference: string, graceMs: number): Pro
   const { resolveCurrent } = await import('./resolve.ts');
   const { run } = await resolveCurrent(context, reference);
   if (run.state === 'ended') return { is: 'ended', run };
+  const { intentNow, retireRun } = await import('./retire.ts');
   const reason = `${context.actor} retired it`;
   return retireRun(context, run, intentNow({ outcome: 'superseded', actor: context.actor, reason }), graceMs);
 }

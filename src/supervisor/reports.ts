@@ -3,17 +3,7 @@
  * run's end in the state directory's `late-hooks/`. Whoever looks next takes them; each is forgotten once it is in the
  * store, and taken once even if two look at the same time.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Adapter, Reported } from '../harness/adapter.ts';
 import type { HarnessFact } from '../lifecycle/harness-fact.ts';
@@ -22,10 +12,11 @@ import { checkpoint } from '../process/checkpoint.ts';
 import { isThere, readNames, unread } from '../process/reading.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
+import { LAUNCHED_WITH_HOOKS } from './create-spool.ts';
 import { holdNamed } from './ownership/hold.ts';
-import { recordedHarness, runDirectory } from './liveness.ts';
+import { recordedHarness } from './liveness.ts';
+import { lateSpoolIn, spoolIn } from './spool.ts';
 import { takeLateWrites, takeWrites } from './take-writes.ts';
-import { noteWithheld } from './withheld.ts';
 
 /** A payload that holds more carries the output of a tool; what matters stands at its beginning. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
@@ -36,8 +27,6 @@ const MAX_BYTES_A_LOOK = 32 * MAX_PAYLOAD_BYTES;
 /** A harness waits seconds for its hook: one that has not written all of its message by now never will. */
 const HALF_WRITTEN_LIMIT_MS = 60_000;
 const END_OF_MESSAGE = '\nwhole\n';
-/** In a spool whose harness was started with hooks of its own; those that were installed for all then only repeat. */
-const LAUNCHED_WITH_HOOKS = '.launched-with-hooks';
 
 interface Message {
   readonly path: string;
@@ -51,21 +40,6 @@ interface Message {
   readonly order: bigint;
 }
 
-export function createSpool(context: Context, runId: string, hasHooks: boolean): void {
-  const spool = spoolOf(context, runId);
-  mkdirSync(spool, { recursive: true, mode: 0o700 });
-  noteWithheld(spool, context.environment);
-  if (hasHooks) writeFileSync(join(spool, LAUNCHED_WITH_HOOKS), '');
-}
-
-/**
- * The spool of a living run, where it was removed. Whether its harness was started with hooks of its own is not known any
- * more: what those that were installed for all repeat is then told twice.
- */
-export function restoreSpool(context: Context, runId: string): void {
-  if (!isThere(spoolOf(context, runId))) createSpool(context, runId, false);
-}
-
 /**
  * The run as it is after all that was reported of it, and all that it left to be written. When it was read is since this
  * program began, unless it is given. Throws when a report is there and cannot be read.
@@ -76,7 +50,7 @@ export async function takeReports(
   readAtMs = performance.timeOrigin,
 ): Promise<Run> {
   await takeWrites(context, run);
-  const spool = spoolOf(context, run.id);
+  const spool = spoolIn(context.home, run.id);
   const messages = messagesIn(spool);
   if (messages.length === 0) {
     // Another reader may have taken them all since this one read the run.
@@ -95,7 +69,7 @@ export async function takeReports(
 /** What came after the end of its run is fenced, and told in the story of its session. */
 export async function takeLateReports(context: Context): Promise<void> {
   await takeLateWrites(context);
-  for (const message of lateMessages(join(context.home.path, 'late-hooks'))) {
+  for (const message of lateMessages(lateSpoolIn(context.home))) {
     const run = await context.store.run(message.runId);
     if (run === null) rmSync(message.path, { force: true });
     else await takeMessage(context, await adapterOf(context, run), run, message, false);
@@ -156,11 +130,6 @@ function factOf(context: Context, run: Run, message: Message, { fact, nativeId }
     // The shell of a hook is started by its harness and by nobody else: by this run's own, or by one further down.
     isFromHarness: harness !== null && message.above[0] === harness.pid,
   };
-}
-
-/** Where a run's harness leaves its reports. */
-export function spoolOf(context: Context, runId: string): string {
-  return join(runDirectory(context, runId), 'hooks');
 }
 
 /** The times of files are those of the last tick of the kernel's clock. */

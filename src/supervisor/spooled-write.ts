@@ -13,13 +13,11 @@
  * Names begin with a dot: readers of reports alone, as those of an older Reeve, leave them as they are.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { VERDICTS } from '../lifecycle/review.ts';
 import type { Verdict } from '../lifecycle/review.ts';
 import { MAX_SUBMISSION_BYTES } from '../lifecycle/submission.ts';
 import { TOKEN_KINDS, tokensFrom } from '../lifecycle/usage.ts';
 import type { Tokens } from '../lifecycle/usage.ts';
-import type { Home } from './home.ts';
 
 export type RunWrite =
   | { readonly write: 'heartbeat' }
@@ -48,15 +46,6 @@ export const UNFINISHED = '.new-';
 export const REFUSED = '.refused-';
 /** The run is about to end. */
 export const CLOSED = '.closed';
-
-export function spoolIn(home: Home, runId: string): string {
-  return join(home.runs, runId, 'hooks');
-}
-
-/** For what was left when the spool was closed already. */
-export function lateSpoolIn(home: Home): string {
-  return join(home.path, 'late-hooks');
-}
 
 export function writeName(what: RunWrite): string {
   return `${WRITE}${createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 32)}`;

@@ -24,12 +24,10 @@ import { storeSecretsIn } from '../store/store-secrets.ts';
 import { storeVariablesIn } from '../store/store-variables.ts';
 import { containmentLimit } from './containment-limit.ts';
 import type { Context } from './context.ts';
-import { finaliseRun } from './finalise.ts';
 import type { Execution } from './harness-launch.ts';
 import { recordedHarnessSoFar, runDirectory } from './liveness.ts';
 import { noteSeen } from './ownership/continuity.ts';
 import { toHold } from './ownership/hold.ts';
-import { reconcileRun } from './reconcile.ts';
 
 /** A keeper answers within milliseconds, unless it was stopped or the file system of the command hangs. */
 const REPORT_LIMIT_MS = 10_000;
@@ -282,7 +280,7 @@ async function isEnding(context: Context, runId: string): Promise<boolean> {
 /** After its keeper is gone, a run is ended from the record it left. */
 async function endOf(context: Context, run: Run): Promise<EndedRun> {
   const stored = await context.store.run(run.id);
-  const seen = stored === null ? null : await reconcileRun(context, stored);
+  const seen = stored === null ? null : await (await import('./reconcile.ts')).reconcileRun(context, stored);
   if (seen?.run.state === 'ended') return seen.run;
   throw new ReeveError(
     'unproven',
@@ -298,6 +296,7 @@ async function giveUp(context: Context, claimed: SessionWithRun, reason: string)
   const run: Run = stored ?? claimed.run;
   if (run.state === 'ended') return { is: 'never_started', session: claimed.session, run };
   const exit = { kind: 'not_started', reason, atMs: Date.now() } as const;
+  const { finaliseRun } = await import('./finalise.ts');
   const result = await finaliseRun(context, run, { exit, actor: context.actor, evidence: [], graceMs: 0 });
   return { is: 'never_started', session: claimed.session, run: result.is === 'ended' ? result.run : run };
 }

@@ -19,16 +19,8 @@ import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { TakenElsewhere } from '../store/taken-elsewhere.ts';
 import type { Context } from './context.ts';
-import {
-  CLOSED,
-  lateSpoolIn,
-  MAX_WRITE_BYTES,
-  parseWrite,
-  REFUSED,
-  spoolIn,
-  UNFINISHED,
-  WRITE,
-} from './spooled-write.ts';
+import { lateSpoolIn, spoolIn } from './spool.ts';
+import { CLOSED, MAX_WRITE_BYTES, parseWrite, REFUSED, UNFINISHED, WRITE } from './spooled-write.ts';
 import type { SpooledWrite } from './spooled-write.ts';
 
 /** A look must end, however much was left while nobody looked; the next one goes on. */

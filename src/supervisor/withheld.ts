@@ -6,7 +6,7 @@ import { WITHHELD_STORE } from '../process/environment.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import { storeSecretsIn } from '../store/store-secrets.ts';
 import type { Home } from './home.ts';
-import { spoolIn } from './spooled-write.ts';
+import { spoolIn } from './spool.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -60,7 +60,7 @@ const STEPS: readonly Step[] = [
           ['it is executing', started.code === 0 && status === 'working'],
           [
             'its grandchild has escaped from parent, group, session and environment',
-            isExecuting(escaped(scene)),
+            await isExecuting(escaped(scene)),
           ],
           ['its own heartbeat is accepted', beat.code === 0],
         ],
@@ -102,10 +102,13 @@ const STEPS: readonly Step[] = [
       return {
         shown: `${taken.stderr}${taken.stdout}`,
         checks: [
-          ['the old agent is gone', old.pid !== null && !isExecuting(old.pid)],
-          ['its escaped grandchild is gone too', !isExecuting(escaped(scene))],
+          ['the old agent is gone', old.pid !== null && !(await isExecuting(old.pid))],
+          ['its escaped grandchild is gone too', !(await isExecuting(escaped(scene)))],
           ['whom it replaced is said', mentions(taken.stderr, old.id, String(old.pid))],
-          ['the new run is executing, epoch 2', epoch === 2 && run.pid !== null && isExecuting(run.pid)],
+          [
+            'the new run is executing, epoch 2',
+            epoch === 2 && run.pid !== null && (await isExecuting(run.pid)),
+          ],
         ],
       };
     },
@@ -129,7 +132,7 @@ const STEPS: readonly Step[] = [
         shown: stopped.stdout,
         checks: [
           ['the record says stopped', after.run.outcome === 'stopped'],
-          ['its process is gone', run.pid !== null && !isExecuting(run.pid)],
+          ['its process is gone', run.pid !== null && !(await isExecuting(run.pid))],
         ],
       };
     },

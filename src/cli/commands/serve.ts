@@ -35,7 +35,7 @@ const SMALL = '--max-semi-space-size=2';
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
 export async function serve(action: string | undefined, options: ServeOptions): Promise<number> {
-  const machine = openMachine();
+  const machine = await openMachine();
   if (action === 'status') return status(machine, options);
   if (action === 'stop') return stop(machine, options);
   refuseInside(machine);
@@ -177,7 +177,7 @@ function requireDaemon(machine: Machine): DaemonRecord {
 
 /** The page, with a link that works once; the daemon is started if there is none. */
 export async function open(options: OutputOptions & { print?: boolean }): Promise<number> {
-  const machine = openMachine();
+  const machine = await openMachine();
   if (findDaemon(machine).is === 'none') {
     refuseInside(machine);
     const { process: started } = await startDaemon(machine, undefined);

@@ -5,25 +5,13 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
-import { activityAfterLoss } from '../../lifecycle/announcement.ts';
-import type { Announcement } from '../../lifecycle/announcement.ts';
-import { installationIn } from '../../lifecycle/installation.ts';
-import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
-import type { Run, RunningRun } from '../../lifecycle/run.ts';
+import type { Run } from '../../lifecycle/run.ts';
 import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
-import { harnessBelow } from '../../process/harness-below.ts';
-import { announcementsHeld, announcementsIn, seenFile } from '../../process/owner-files.ts';
-import { createRunDirectory } from '../../process/run-directory.ts';
-import type { AnnounceResult, Host, StoreState } from '../../store/store.ts';
+import { seenFile } from '../../process/owner-files.ts';
+import type { Host, StoreState } from '../../store/store.ts';
 import type { Context } from '../context.ts';
-import { runDirectory } from '../liveness.ts';
-import { isHere } from '../reach.ts';
-import { reconcileRun } from '../reconcile.ts';
-import { newId } from '../new-id.ts';
-import { restoreSpool } from '../reports.ts';
-import { groundOf } from './ground.ts';
-import { isHeld } from './holder.ts';
+import { groundOf, hostOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 export async function keepContinuity(context: Context): Promise<void> {
@@ -36,13 +24,13 @@ export async function keepContinuity(context: Context): Promise<void> {
   switch (verdict.is) {
     case 'continued':
       if (state.announced !== null && state.announced < state.incarnation)
-        await announceLiving(context, ground, 'the store has lost part of its history');
+        await (await living()).announceLiving(context, ground, 'the store has lost part of its history');
       // Others' runs count as well: a host that has only looked knows that they were there.
       if (isShared(context) && (seen?.id !== state.id || seen.seq < state.seq))
         await write(context, ground, state);
       return;
     case 'new':
-      await announceLiving(context, ground, 'the store is new');
+      await (await living()).announceLiving(context, ground, 'the store is new');
       return;
     case 'broken':
       await recover(context, ground, { seen, state, because: verdict.because });
@@ -65,58 +53,13 @@ async function recover(
 ): Promise<void> {
   await context.store.beginIncarnation(state, seen?.hosts ?? []);
   if (seen !== null) await context.store.raiseEpochs(seen.epoch);
-  await announceLiving(context, ground, because);
+  await (await living()).announceLiving(context, ground, because);
   // What it does not know now it is not asked about again; but which hosts there are is not forgotten a second time.
   rmSync(seenFile(ground.owners, ground), { force: true });
   await write(context, ground, await context.store.state(hostOf(context).id), { epoch: seen?.epoch ?? 0 });
 }
 
-/** The living runs of this state directory in this store, from its files and from the hands of their keepers. */
-async function announceLiving(context: Context, ground: Ground, because: string): Promise<void> {
-  const held = new Map(
-    [...announcementsIn(ground.owners), ...announcementsHeld(context.table)]
-      .filter(({ home, store }) => home === ground.home && store === ground.store)
-      .map((each) => [each.run.id, each]),
-  );
-  const living = [...held.values()].filter((each) => isHeld(context, each));
-  for (const each of living) await announce(context, each, because);
-  const host = hostOf(context);
-  const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
-  if (isShared(context) && isKnown) await context.store.markAnnounced(host);
-}
-
-export async function announce(
-  context: Context,
-  { session, run }: Announcement,
-  because: string,
-): Promise<AnnounceResult> {
-  await accountForOwner(context, session.name, run);
-  // Removed with the state directory, it is where the keeper will put the exit, and its harness what it reports.
-  createRunDirectory(runDirectory(context, run.id));
-  restoreSpool(context, run.id);
-  const living: RunningRun = {
-    ...run,
-    // Written down before the harness was started, it does not name that.
-    harness: run.harness ?? (run.mode === 'adopted' ? null : harnessBelow(context.table, run.keeper)),
-    activity: activityAfterLoss(session, Date.now()),
-  };
-  return context.store.announce({ session, run: ofHere(context, living), because, newSessionId: newId('s') });
-}
-
-/** A store that went back may have an earlier run of the session as its owner, which is gone: then it is ended on record. */
-async function accountForOwner(context: Context, name: string, { id }: Run): Promise<void> {
-  const owner = (await context.store.sessionByName(name))?.run;
-  if (owner === undefined || owner.id === id || owner.state === 'ended' || !isHere(context, owner)) return;
-  await reconcileRun(context, owner);
-}
-
-/** A state directory that was made anew has a new identity, and what it had started is its own all the same. */
-function ofHere({ table }: Context, run: RunningRun): RunningRun {
-  const { host, boot } = table.host;
-  const here = <T extends ProcessIdentity | null>(process: T): T =>
-    process?.boot === boot ? { ...process, host } : process;
-  return { ...run, launcher: here(run.launcher), keeper: here(run.keeper), harness: here(run.harness) };
-}
+const living = () => import('./announce-living.ts');
 
 /** After a claim: what a store that has forgotten it would be found out by. */
 export async function noteSeen(context: Context, run: Run): Promise<void> {
@@ -172,13 +115,4 @@ function readSeen(ground: Ground): Seen | null {
       cause: error,
     });
   }
-}
-
-function isShared({ store }: Context): boolean {
-  return store.engine === 'postgres';
-}
-
-function hostOf({ table }: Context): Host {
-  const { host } = table.host;
-  return { id: installationIn(host), name: host.split('/')[0] ?? host };
 }

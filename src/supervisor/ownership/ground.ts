@@ -1,7 +1,9 @@
 /** What ownership stands on beside the store: this user's files of owners, and which state directory and store are meant. */
 import { realpathSync } from 'node:fs';
 import type { Announcement } from '../../lifecycle/announcement.ts';
+import { installationIn } from '../../lifecycle/installation.ts';
 import { ownersDirectory } from '../../process/owner-files.ts';
+import type { Host } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 
 export interface Ground extends Pick<Announcement, 'home' | 'store'> {
@@ -16,4 +18,14 @@ export function groundOf({ environment, home, store }: Context): Ground {
     // The same state directory may be used with its own database and with a shared one; their sessions are different ones.
     store: store.engine === 'sqlite' ? 'sqlite' : store.place,
   };
+}
+
+/** With other hosts. */
+export function isShared({ store }: Context): boolean {
+  return store.engine === 'postgres';
+}
+
+export function hostOf({ table }: Context): Host {
+  const { host } = table.host;
+  return { id: installationIn(host), name: host.split('/')[0] ?? host };
 }

@@ -1,0 +1,65 @@
+/** Puts living runs on record again that the store has forgotten, from what their keepers hold. Rare, so loaded late. */
+import { activityAfterLoss } from '../../lifecycle/announcement.ts';
+import type { Announcement } from '../../lifecycle/announcement.ts';
+import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
+import type { Run, RunningRun } from '../../lifecycle/run.ts';
+import { harnessBelow } from '../../process/harness-below.ts';
+import { announcementsHeld, announcementsIn } from '../../process/owner-files.ts';
+import { createRunDirectory } from '../../process/run-directory.ts';
+import type { AnnounceResult } from '../../store/store.ts';
+import type { Context } from '../context.ts';
+import { restoreSpool } from '../create-spool.ts';
+import { runDirectory } from '../liveness.ts';
+import { newId } from '../new-id.ts';
+import { isHere } from '../reach.ts';
+import { reconcileRun } from '../reconcile.ts';
+import { hostOf, isShared } from './ground.ts';
+import type { Ground } from './ground.ts';
+import { isHeld } from './holder.ts';
+
+/** The living runs of this state directory in this store, from its files and from the hands of their keepers. */
+export async function announceLiving(context: Context, ground: Ground, because: string): Promise<void> {
+  const held = new Map(
+    [...announcementsIn(ground.owners), ...announcementsHeld(context.table)]
+      .filter(({ home, store }) => home === ground.home && store === ground.store)
+      .map((each) => [each.run.id, each]),
+  );
+  const living = [...held.values()].filter((each) => isHeld(context, each));
+  for (const each of living) await announce(context, each, because);
+  const host = hostOf(context);
+  const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
+  if (isShared(context) && isKnown) await context.store.markAnnounced(host);
+}
+
+export async function announce(
+  context: Context,
+  { session, run }: Announcement,
+  because: string,
+): Promise<AnnounceResult> {
+  await accountForOwner(context, session.name, run);
+  // Removed with the state directory, it is where the keeper will put the exit, and its harness what it reports.
+  createRunDirectory(runDirectory(context, run.id));
+  restoreSpool(context, run.id);
+  const living: RunningRun = {
+    ...run,
+    // Written down before the harness was started, it does not name that.
+    harness: run.harness ?? (run.mode === 'adopted' ? null : harnessBelow(context.table, run.keeper)),
+    activity: activityAfterLoss(session, Date.now()),
+  };
+  return context.store.announce({ session, run: ofHere(context, living), because, newSessionId: newId('s') });
+}
+
+/** A store that went back may have an earlier run of the session as its owner, which is gone: then it is ended on record. */
+async function accountForOwner(context: Context, name: string, { id }: Run): Promise<void> {
+  const owner = (await context.store.sessionByName(name))?.run;
+  if (owner === undefined || owner.id === id || owner.state === 'ended' || !isHere(context, owner)) return;
+  await reconcileRun(context, owner);
+}
+
+/** A state directory that was made anew has a new identity, and what it had started is its own all the same. */
+function ofHere({ table }: Context, run: RunningRun): RunningRun {
+  const { host, boot } = table.host;
+  const here = <T extends ProcessIdentity | null>(process: T): T =>
+    process?.boot === boot ? { ...process, host } : process;
+  return { ...run, launcher: here(run.launcher), keeper: here(run.keeper), harness: here(run.harness) };
+}

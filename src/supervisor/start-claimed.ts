@@ -210,7 +210,12 @@ async function afterRelease(
   if (report.is === 'executing') {
     const harness = recordedHarnessSoFar(context, run.id);
     const latest = await recordHarness(context, run, harness);
-    const over = () => keeper.exited.then(() => endOf(context, run));
+    const over = async () => {
+      // Before the wait: by the end of a long run, an update may have replaced the program on disk.
+      await import('./reconcile.ts');
+      await keeper.exited;
+      return endOf(context, run);
+    };
     return {
       is: 'started',
       session,

@@ -1,5 +1,6 @@
 /** One JSON value on stdout, or text for people; diagnostics always on stderr. */
 import { ERRORS, ReeveError } from '../api/errors.ts';
+import { printable, printableJson } from './printable.ts';
 import { errorDim, errorRed } from './render/style.ts';
 
 export interface OutputOptions {
@@ -7,9 +8,12 @@ export interface OutputOptions {
 }
 
 export function print(options: OutputOptions, value: unknown, text: string): void {
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text === '' ? '' : `${text}\n`,
-  );
+  if (options.json === true) printJson(value);
+  else if (text !== '') process.stdout.write(`${printable(text)}\n`);
+}
+
+export function printJson(value: unknown, indent = 2): void {
+  process.stdout.write(`${printableJson(JSON.stringify(value, null, indent))}\n`);
 }
 
 /** What is not read on a terminal is not cut, nor is it on one that does not say how wide it is. */
@@ -20,7 +24,7 @@ export function outputWidth(): number {
 }
 
 export function say(text: string): void {
-  diagnostics().write(`reeve: ${text}\n`);
+  diagnostics().write(`reeve: ${printable(text)}\n`);
 }
 
 /** Of what a run wrote where nobody with the store could be asked. */
@@ -40,10 +44,10 @@ export function printError(options: OutputOptions, error: unknown): number {
   if (options.json === true) {
     const { code, message, hint, details } = known;
     const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
-    process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+    printJson(value);
   } else {
-    diagnostics().write(`${errorRed('reeve:')} ${known.message}\n`);
-    if (known.hint !== undefined) diagnostics().write(`${errorDim(known.hint)}\n`);
+    diagnostics().write(`${errorRed('reeve:')} ${printable(known.message)}\n`);
+    if (known.hint !== undefined) diagnostics().write(`${errorDim(printable(known.hint))}\n`);
   }
   if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
   return ERRORS[known.code].exitCode;

@@ -247,6 +247,7 @@ export const VERBS: readonly Verb[] = [
       { name: 'follow', short: 'f', says: 'go on until it ends' },
       { name: 'lines', short: 'n', value: 'COUNT', read: count, says: 'only the last lines' },
       { name: 'screen', says: 'of a session in tmux: what its screen shows', excludes: 'follow' },
+      { name: 'raw', says: 'on a terminal too: every byte, also what moves the cursor' },
       JSON_FLAG,
     ],
     execute: async ({ words: [session = ''], flags }) => (await look()).logs(session, flags),

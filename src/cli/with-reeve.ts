@@ -1,6 +1,7 @@
 import { ReeveError } from '../api/errors.ts';
 import { openReeve } from '../supervisor/reeve.ts';
 import type { Reeve } from '../supervisor/reeve.ts';
+import { printable } from './printable.ts';
 
 /** What a failover of PostgreSQL takes, that of the slower hosted ones included. */
 const WAIT_SECONDS = 120;
@@ -18,7 +19,7 @@ export async function withReeve(work: (reeve: Reeve) => Promise<number>): Promis
 
 /** For a command that does one thing: it waits for a store that is failing over, and says so to whoever sits there. */
 export function openPatiently(): Promise<Reeve> {
-  const tell = (words: string) => void process.stderr.write(`${words}\n`);
+  const tell = (words: string) => void process.stderr.write(`${printable(words)}\n`);
   const patience = { forMs: waitSeconds() * 1_000, ...(process.stderr.isTTY ? { tell } : {}) };
   return openReeve({ patience });
 }

@@ -11,6 +11,7 @@ import type { SessionView } from '../../api/session-view.ts';
 import { isExecuting } from '../../supervisor/context.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { printable } from '../printable.ts';
 import { bold, dim, green, red } from '../render/style.ts';
 
 interface Answer {
@@ -158,7 +159,8 @@ const STEPS: readonly Step[] = [
 export async function demo(options: OutputOptions): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'reeve-demo-'));
   const scene = createScene(directory);
-  const tell = (text: string) => (options.json === true ? undefined : process.stdout.write(`${text}\n`));
+  const tell = (text: string) =>
+    options.json === true ? undefined : process.stdout.write(`${printable(text)}\n`);
   const results: { title: string; command: string; checks: { what: string; held: boolean }[] }[] = [];
   try {
     tell(dim(`The state of this demo is in ${directory}, and is removed at the end.\n`));

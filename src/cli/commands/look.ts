@@ -17,8 +17,10 @@ import { viewStory } from '../../supervisor/view.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
+import { logText } from '../log-text.ts';
 import { outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { inLine } from '../printable.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
 import { age, clock } from '../../api/time-words.ts';
 import { renderChildren } from '../render/children.ts';
@@ -91,23 +93,26 @@ function renderDetail(
   const rows: FactRow[] = [
     ['session', `${bold(detail.name)} ${dim(detail.id)}`],
     ['status', `${statusMark(detail.status)} ${coloured(detail.status)}${sinceOf(detail, nowMs)}`],
-    ['command', detail.argv.join(' ')],
-    ['directory', detail.cwd],
+    ['command', inLine(detail.argv.join(' '))],
+    ['directory', inLine(detail.cwd)],
     ['run', `${run.id}, epoch ${run.epoch}, ${run.mode}`],
     ['process', processOf(run)],
-    ['log', run.logPath ?? 'none: it writes to its own terminal'],
+    ['log', run.logPath === null ? 'none: it writes to its own terminal' : inLine(run.logPath)],
   ];
   if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
   if (run.parent !== null) rows.push(['child of', `run ${run.parent}`]);
   rows.push(...budgets);
-  if (run.reason !== null) rows.push(['reason', run.reason]);
+  if (run.reason !== null) rows.push(['reason', inLine(run.reason)]);
   if (spent !== null) rows.push(...spentRows(spent));
-  if (detail.doubt !== null) rows.push(['doubt', detail.doubt]);
+  if (detail.doubt !== null) rows.push(['doubt', inLine(detail.doubt)]);
   if (run.liveness === 'unknown') rows.push(['', `look once more: reeve settle ${detail.name}`]);
   const facts = rows.map(([name, value]) => `${dim(name.padEnd(10))} ${value}`);
   const earlier = detail.runs
     .slice(0, -1)
-    .map((each) => `  ${each.epoch}  ${each.id}  ${each.outcome ?? each.state}  ${dim(each.reason ?? '')}`);
+    .map(
+      (each) =>
+        `  ${each.epoch}  ${each.id}  ${each.outcome ?? each.state}  ${dim(inLine(each.reason ?? ''))}`,
+    );
   const children =
     detail.children.length === 0
       ? []
@@ -125,8 +130,8 @@ function spentRows(spent: SessionSpentView): [string, string][] {
 function sinceOf({ run, activity }: SessionDetail, nowMs: number): string {
   const since = dim(` for ${age(Date.parse(activity?.since ?? run.endedAt ?? run.startedAt), nowMs)}`);
   if (activity === null) return since;
-  const want = activity.waitingFor === null ? '' : `: ${activity.waitingFor}`;
-  return `${want}${since}${dim(`, says ${activity.evidence}`)}`;
+  const want = activity.waitingFor === null ? '' : `: ${inLine(activity.waitingFor)}`;
+  return `${want}${since}${dim(`, says ${inLine(activity.evidence)}`)}`;
 }
 
 function processOf(run: RunView): string {
@@ -145,7 +150,7 @@ export async function why(reference: string, options: OutputOptions): Promise<nu
     const story = await reeve.why(reference);
     const told = (atMs: number, text: string) => {
       const head = `${clock(atMs)}  `;
-      return wrapped(dim(head), head.length, text, outputWidth());
+      return wrapped(dim(head), head.length, inLine(text), outputWidth());
     };
     const lines = story.sentences.map(({ atMs, text }) => told(atMs, text));
     if (story.doubt !== null)
@@ -159,12 +164,16 @@ export async function why(reference: string, options: OutputOptions): Promise<nu
 
 export async function logs(
   reference: string,
-  options: OutputOptions & { follow?: boolean; lines?: number; screen?: boolean },
+  options: OutputOptions & { follow?: boolean; lines?: number; screen?: boolean; raw?: boolean },
 ): Promise<number> {
   return withReeve(async (reeve) => {
     if (options.screen === true) {
       const text = await reeve.screen(reference, options.lines ?? 0);
-      print(options, { screen: text }, text.trimEnd());
+      if (options.json === true) print(options, { screen: text }, '');
+      else
+        process.stdout.write(
+          `${(process.stdout.isTTY && options.raw !== true ? logText(text) : text).trimEnd()}\n`,
+        );
       return 0;
     }
     if (options.json === true && options.follow === true) {
@@ -173,7 +182,8 @@ export async function logs(
       });
     }
     if (options.json !== true) {
-      await followLog(reeve, reference, { follow: options.follow === true, lines: options.lines });
+      const { follow = false, lines, raw } = options;
+      await followLog(reeve, reference, { follow, lines, raw });
       return 0;
     }
     const chunks: Buffer[] = [];
@@ -220,7 +230,7 @@ const CHECK_MARKS: Readonly<Record<Check['is'], string>> = {
 
 export async function doctor(options: OutputOptions): Promise<number> {
   const checks = await examine();
-  const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${says}`);
+  const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${inLine(says)}`);
   print(options, checks, lines.join('\n'));
   return checks.some(({ is }) => is === 'bad') ? 1 : 0;
 }

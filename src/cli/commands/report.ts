@@ -10,7 +10,6 @@ import type { Submitted } from '../../supervisor/submit.ts';
 import { LEFT, outputWidth, print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { painted, span } from '../render/line.ts';
-import { plainText } from '../render/width.ts';
 import { openPatiently } from '../with-reeve.ts';
 
 interface SubmitOptions extends OutputOptions {
@@ -82,20 +81,13 @@ export async function submitShow(id: string, options: OutputOptions): Promise<nu
   const reeve = await openPatiently();
   try {
     const found = await reeve.submission(id);
-    if (options.json === true) print(options, found, '');
-    else process.stdout.write(process.stdout.isTTY ? `${forTerminal(found.data)}\n` : found.data);
+    // A file gets every byte; a terminal must not be steered by what an agent wrote.
+    if (options.json === true || process.stdout.isTTY) print(options, found, found.data);
+    else process.stdout.write(found.data);
     return 0;
   } finally {
     await reeve.close();
   }
-}
-
-/** A file gets every byte; a terminal must not be steered by what an agent wrote. */
-function forTerminal(data: string): string {
-  return data
-    .split('\n')
-    .map((line) => plainText(line))
-    .join('\n');
 }
 
 type UsageFlags = OutputOptions & Partial<AddUsageRequest>;

@@ -6,7 +6,7 @@ import type { ReviewDetailView, TriggeredView, TriggerView } from '../../api/htt
 import type { Verdict } from '../../lifecycle/review.ts';
 import type { HarnessName } from '../../supervisor/reeve.ts';
 import { MAX_REVIEW_BYTES } from '../../supervisor/review-limits.ts';
-import { LEFT, outputWidth, print, say } from '../output.ts';
+import { LEFT, outputWidth, print, printJson, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderReviews, statusOf } from '../render/reviews.ts';
 import { bold, dim } from '../render/style.ts';
@@ -211,7 +211,7 @@ export async function watch(options: WatchOptions): Promise<number> {
             told.is === 'failed'
               ? { ...told, error: { code: told.error.code, message: told.error.message } }
               : told;
-          process.stdout.write(`${JSON.stringify(value)}\n`);
+          printJson(value, 0);
         } else if (told.is === 'failed') say(told.error.message);
         else if (told.is === 'triggered') print(options, null, oneLine(told.result));
         else say(`watching ${told.branches.map(({ branch }) => branch).join(', ')}. Ctrl-C ends it.`);

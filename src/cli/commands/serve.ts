@@ -19,6 +19,7 @@ import {
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
 import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { inLine } from '../printable.ts';
 
 export interface ServeOptions extends OutputOptions {
   readonly detach?: boolean;
@@ -65,7 +66,7 @@ async function here(options: ServeOptions): Promise<number> {
   await daemon({
     port: options.port,
     signal: leave.signal,
-    log: (text) => process.stderr.write(`${new Date().toISOString()} ${text}\n`),
+    log: (text) => process.stderr.write(`${new Date().toISOString()} ${inLine(text)}\n`),
     ready: (record) => print(options, summarise(record), `reeve serves (pid ${process.pid}). ${WAYS}`),
   });
   return 0;

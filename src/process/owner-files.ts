@@ -6,12 +6,12 @@
  */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
+import { userHome } from './user-home.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,9 +20,8 @@ const NAME = 'reeve-owners';
 /** The user's own, whatever the state directory. Made when it is not there. */
 export function ownersDirectory(environment: Environment): string {
   const state = environment['XDG_STATE_HOME'];
-  const home = environment['HOME'] ?? homedir();
   const wanted = join(
-    state !== undefined && state.startsWith('/') ? state : join(home, '.local', 'state'),
+    state !== undefined && state.startsWith('/') ? state : join(userHome(environment), '.local', 'state'),
     NAME,
   );
   // A user without a home, as services have it, is the same user all the same. But a directory of the user's own that

@@ -1,15 +1,15 @@
 /** Where the configuration is, and whether it is worth reading for a start: what every start loads must be little. */
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { userHome } from '../process/user-home.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function configPath(environment: Environment): string {
-  const { REEVE_CONFIG: named, XDG_CONFIG_HOME: base, HOME: home } = environment;
+  const { REEVE_CONFIG: named, XDG_CONFIG_HOME: base } = environment;
   if (isNamed(environment)) return resolve(named ?? '');
   if (base !== undefined && isAbsolute(base)) return join(base, 'reeve', 'config.toml');
-  return join(home !== undefined && isAbsolute(home) ? home : homedir(), '.config', 'reeve', 'config.toml');
+  return join(userHome(environment), '.config', 'reeve', 'config.toml');
 }
 
 export function isNamed({ REEVE_CONFIG: named }: Environment): boolean {

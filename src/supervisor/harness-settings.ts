@@ -1,5 +1,4 @@
 /** What people put into their own settings, for sessions that are started without Reeve too: hooks, and shims on PATH. */
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { hookCommand } from '../harness/hook-command.ts';
@@ -13,6 +12,7 @@ import type {
 } from '../harness/hook-settings/hook-settings.ts';
 import { installShims, removeShims, shimStatus } from '../harness/shim.ts';
 import type { ShimName, ShimReport, ShimStatus } from '../harness/shim.ts';
+import { userHome } from '../process/user-home.ts';
 import { homeFrom, prepareHome } from './home.ts';
 import { hookProgramPath } from './harness-launch.ts';
 import { ownProgram } from './own-program.ts';
@@ -47,7 +47,7 @@ export function hookStatusFor(target: HookTarget, environment: Environment): Hoo
 }
 
 function placeIn(environment: Environment): HookPlace {
-  return { home: environment['HOME'] ?? homedir(), environment };
+  return { home: userHome(environment), environment };
 }
 
 function programs(): HookPrograms {

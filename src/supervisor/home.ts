@@ -1,8 +1,8 @@
 /** Where a machine's state lives. */
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import { userHome } from '../process/user-home.ts';
 
 export interface Home {
   readonly path: string;
@@ -15,12 +15,12 @@ export interface Home {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function homeAt(path: string): Home {
-  const absolute = isAbsolute(path) ? path : fromHere(path);
+  const place = isAbsolute(path) ? path : fromHere(path);
   return {
-    path: absolute,
-    database: join(absolute, 'reeve.db'),
-    installation: join(absolute, 'installation.json'),
-    runs: join(absolute, 'runs'),
+    path: place,
+    database: join(place, 'reeve.db'),
+    installation: join(place, 'installation.json'),
+    runs: join(place, 'runs'),
   };
 }
 
@@ -32,7 +32,7 @@ function fromHere(path: string): string {
       'state_directory',
       `${path} leads nowhere: the directory this was called in is gone.`,
       {
-        hint: 'Give REEVE_HOME as an absolute path.',
+        hint: 'Give it as an absolute path.',
         cause: error,
       },
     );
@@ -41,10 +41,19 @@ function fromHere(path: string): string {
 
 export function homeFrom(environment: Environment): Home {
   const chosen = environment['REEVE_HOME'];
-  if (chosen !== undefined && chosen !== '') return homeAt(chosen);
+  if (chosen !== undefined && chosen !== '') return homeAt(absolute(chosen));
   const state = environment['XDG_STATE_HOME'];
-  const base = state !== undefined && state.startsWith('/') ? state : join(homedir(), '.local', 'state');
+  const base =
+    state !== undefined && state.startsWith('/') ? state : join(userHome(environment), '.local', 'state');
   return homeAt(join(base, 'reeve'));
+}
+
+/** From every directory it would be another one, and a session would have an owner in each. */
+function absolute(chosen: string): string {
+  if (isAbsolute(chosen)) return chosen;
+  throw new ReeveError('state_directory', `REEVE_HOME is ${JSON.stringify(chosen)}, a relative path.`, {
+    hint: 'Give the state directory as an absolute path.',
+  });
 }
 
 /** Creates it for this user alone. One that others may enter is closed to them, unless it is not only Reeve's. */

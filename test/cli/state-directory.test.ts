@@ -1,6 +1,6 @@
 /** A state directory that cannot be used is left as it is, and the true reason is told. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI, createSandbox } from '../support/sandbox.ts';
@@ -93,5 +93,40 @@ describe('a state directory that', () => {
     expect((await sandbox.json<Failure>(['ls'], 1)).error.code).toBe('store_damaged');
     expect(readFileSync(path)).toEqual(before);
     spawnSync('rm', [path]);
+  });
+});
+
+describe('a place that depends on the current directory', () => {
+  const PLACES = [
+    ['an empty HOME', { HOME: '' }],
+    ['a relative HOME', { HOME: 'me' }],
+    ['a relative REEVE_HOME', { REEVE_HOME: 'state' }],
+  ] as const;
+
+  it.for(PLACES)('is refused: %s', async ([, place]) => {
+    const { REEVE_HOME: _home, XDG_STATE_HOME: _state, ...environment } = sandbox.env;
+    const answers = ['one', 'two'].map((name) => {
+      const cwd = join(sandbox.root, name);
+      mkdirSync(cwd, { recursive: true });
+      const words = [CLI, 'run', '--detach', '--session', 'web', '--json', '--', 'sleep', '600'];
+      const { status, stdout } = spawnSync(process.execPath, words, {
+        cwd,
+        env: { ...environment, ...place },
+        encoding: 'utf8',
+      });
+      return [status, (JSON.parse(stdout) as Failure).error.code, readdirSync(cwd)];
+    });
+    expect(answers).toEqual([
+      [1, 'state_directory', []],
+      [1, 'state_directory', []],
+    ]);
+  });
+
+  it('is not refused where nothing is kept there', async () => {
+    const state = join(sandbox.root, 'xdg');
+    mkdirSync(state, { mode: 0o700 });
+    expect(await sandbox.reeve(['ls'], { env: { HOME: '', XDG_STATE_HOME: state } })).toMatchObject({
+      code: 0,
+    });
   });
 });

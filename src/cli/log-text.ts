@@ -4,17 +4,16 @@
  */
 import { StringDecoder } from 'node:string_decoder';
 
+// oxlint-disable no-control-regex -- they are what is looked for.
+
 /** Control sequences; strings for the operating system, devices and programs, which end with BEL or ST; and all shorter ones. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for.
 const SEQUENCE =
   /\u001B(?:(\[[\d;:]*m)|\[[\u0020-\u003F]*[\u0040-\u007E]|[\]PX^_][^\u0007\u001B]*(?:\u0007|\u001B\\)|[\u0020-\u002F]*[\u0030-\u007E])/g;
 /** What may still become one: nothing of it is shown before it is known. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for.
 const BEGUN = /\u001B(?:\[[\u0020-\u003F]*|[\]PX^_][^\u0007\u001B]*\u001B?|[\u0020-\u002F]*)$/;
 /** A string that has not ended by now is none; what stands in it is text. */
 const MAX_BEGUN = 4_096;
 /** All but the colours that were kept, line breaks, tabs and the return to the beginning of a line. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for.
 const CONTROL = /\u001B(?!\[[\d;:]*m)|[\u0000-\u0008\u000B\u000C\u000E-\u001A\u001C-\u001F\u007F-\u009F]/g;
 
 /** For a text that is whole. */

@@ -4,6 +4,7 @@
  */
 import { MAX_REPORTED_TOKENS } from '../lifecycle/usage.ts';
 import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
+import { DAEMON_VERBS } from './daemon-verbs.ts';
 import { directory, JSON_FLAG, seconds } from './flag-values.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
@@ -31,11 +32,6 @@ function limit(kind: 'cost' | 'minutes'): (text: string) => number {
     if (/^\d+(\.\d+)?$/.test(text) && isLimit(kind, Number(text))) return Number(text);
     throw new InvalidValue('it takes a number above 0');
   };
-}
-
-function port(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidValue('it takes a port, from 0 to 65535');
 }
 
 function reportedTokens(text: string): number {
@@ -431,39 +427,7 @@ export const VERBS: readonly Verb[] = [
     ],
     execute: async ({ flags }) => (await report()).usageAdd(flags),
   },
-  {
-    name: 'serve',
-    group: 'The daemon',
-    says: 'an HTTP API and a live page, and what ticks; nothing depends on it',
-    arguments: [
-      {
-        name: 'action',
-        says: 'stop or status; without it, serve',
-        choices: ['stop', 'status'],
-        optional: true,
-      },
-    ],
-    flags: [
-      { name: 'detach', short: 'd', says: 'in the background; returns once it answers' },
-      { name: 'replace', says: 'in the place of the one that is there; runs are not touched' },
-      {
-        name: 'port',
-        value: 'NUMBER',
-        read: port,
-        says: 'of the loopback (default: any, then always the same)',
-      },
-      JSON_FLAG,
-    ],
-    execute: async ({ words: [action], flags }) => (await import('./commands/serve.ts')).serve(action, flags),
-  },
-  {
-    name: 'open',
-    group: 'The daemon',
-    says: 'open the page in the browser, with a link that works once',
-    arguments: [],
-    flags: [{ name: 'print', says: 'only print the link' }, JSON_FLAG],
-    execute: async ({ flags }) => (await import('./commands/serve.ts')).open(flags),
-  },
+  ...DAEMON_VERBS,
   {
     name: 'doctor',
     group: 'Reeve itself',

@@ -34,6 +34,7 @@ import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { createAccess } from './http/access.ts';
 import { createApp } from './http/app.ts';
+import { openBrowsers } from './http/browsers.ts';
 import { closed, listenOnLoopback, listenOnSocket } from './http/listen.ts';
 import { startLoop } from './loop.ts';
 import type { Loop, Part } from './loop.ts';
@@ -133,7 +134,7 @@ async function begin(
     changes,
     health,
     metrics,
-    access: createAccess(daemonToken(context.home)),
+    access: createAccess(daemonToken(context.home), openBrowsers(daemonPlace(context.home).browsers)),
     record: () => record ?? notYet(context),
     log: options.log,
     closing,

@@ -22,6 +22,8 @@ export interface DaemonPlace {
   readonly record: string;
   readonly socket: string;
   readonly token: string;
+  /** The browsers that were signed in. */
+  readonly browsers: string;
   readonly log: string;
   readonly notifications: string;
 }
@@ -43,6 +45,7 @@ export function daemonPlace(home: Home): DaemonPlace {
     record: file('daemon.json'),
     socket: file('socket'),
     token: file('token'),
+    browsers: file('browsers.json'),
     log: file('log'),
     notifications: file('notifications'),
   };

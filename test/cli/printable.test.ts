@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { LogText, logText } from '../../src/cli/log-text.ts';
 import { inLine, printable, printableJson } from '../../src/cli/printable.ts';
 
+// oxlint-disable no-control-regex -- they are what is looked for.
+
 const ESC = '\u001B';
 const BEL = '\u0007';
 /** Sets the clipboard, the title, the cursor; conceals; turns the direction of writing; and a control of eight bits. */
@@ -29,7 +31,6 @@ const anyText = fc
   .map((parts) => parts.join(''));
 
 /** All but line breaks, tabs and the colours that Reeve itself uses. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for.
 const STEERING =
   /\u001B(?!\[(?:1|2|7|22|27|31|32|33|35|36|39|90)m)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/;
 
@@ -89,7 +90,6 @@ describe('a log on a terminal', () => {
         }
         shown += pieces.take(bytes.subarray(from)) + pieces.end();
         expect(shown).toBe(expected);
-        // oxlint-disable-next-line no-control-regex -- they are what is looked for.
         expect(shown).not.toMatch(
           /\u001B(?!\[[\d;:]*m)|[\u0000-\u0008\u000B\u000C\u000E-\u001A\u007F-\u009F]/,
         );

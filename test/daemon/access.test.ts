@@ -1,45 +1,113 @@
 /** Links and passes, with a clock of the test's own. */
-import { expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAccess, foreignness } from '../../src/daemon/http/access.ts';
+import type { Access, Sender } from '../../src/daemon/http/access.ts';
+import { openBrowsers } from '../../src/daemon/http/browsers.ts';
 
 const TOKEN = 'a'.repeat(43);
 const MINUTE_MS = 60_000;
 const nothing = { authorization: undefined, cookie: undefined };
 
-it('a key opens once, within a minute, and the cookie it gives is the same for every key', () => {
-  const access = createAccess(TOKEN);
-  const [first, second] = [access.makeKey(0), access.makeKey(0)];
-  const cookie = access.useKey(first, MINUTE_MS);
-  expect(cookie).not.toBeNull();
-  expect([access.useKey(first, MINUTE_MS), access.useKey(second, 1)]).toEqual([null, cookie]);
-  const pass = cookie?.split(';')[0];
-  expect(access.caller('loopback', { ...nothing, cookie: pass })).toEqual({ is: 'user' });
-  expect(createAccess('b'.repeat(43)).caller('loopback', { ...nothing, cookie: pass })).toBeNull();
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'reeve-access-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const file = () => join(directory, 'browsers.json');
+const accessWith = (token = TOKEN) => createAccess(token, openBrowsers(file()));
+const passOf = (cookie: string | null) => cookie?.split(';')[0];
+const opens = (access: Access, pass: string | undefined, nowMs: number) =>
+  access.caller('loopback', { ...nothing, cookie: pass }, nowMs)?.is === 'user';
+
+it('a link opens once, within a minute, by its key or by its code, and gives a cookie of its own', () => {
+  const access = accessWith();
+  const links = [access.makeLink(0), access.makeLink(0), access.makeLink(0)] as const;
+  const cookies = [
+    access.signIn({ key: links[0].key }, MINUTE_MS),
+    access.signIn({ code: links[1].code }, 1),
+    access.signIn({ code: ` ${links[2].code.slice(0, 4).toLowerCase()}-${links[2].code.slice(4)}` }, 1),
+  ];
+  expect(new Set(cookies.map(passOf)).size).toBe(3);
+  expect(cookies.map((cookie) => opens(access, passOf(cookie), MINUTE_MS))).toEqual([true, true, true]);
+  const again = [
+    { key: links[0].key },
+    { code: links[0].code },
+    { key: links[1].key },
+    { code: links[1].code },
+  ];
+  expect(again.map((shown) => access.signIn(shown, 1))).toEqual([null, null, null, null]);
 });
 
-it('a key that is too old is used up by the attempt, and one that was made up opens nothing', () => {
-  const access = createAccess(TOKEN);
-  const key = access.makeKey(0);
+it('a link that is too old is used up by the attempt, and one that was made up opens nothing', () => {
+  const access = accessWith();
+  const { key, code } = access.makeLink(0);
   expect([
-    access.useKey(key, MINUTE_MS + 1),
-    access.useKey(key, 0),
-    access.useKey('made up', 0),
-    access.useKey('', 0),
-  ]).toEqual([null, null, null, null]);
+    access.signIn({ key }, MINUTE_MS + 1),
+    access.signIn({ key }, 0),
+    access.signIn({ code }, 0),
+    access.signIn({ key: 'made up' }, 0),
+    access.signIn({ key: '' }, 0),
+    access.signIn({ code: '' }, 0),
+  ]).toEqual([null, null, null, null, null, null]);
 });
 
-it('so many keys are open and no more, until the old ones are over', () => {
-  const access = createAccess(TOKEN);
-  const keys = Array.from({ length: 100 }, () => access.makeKey(0));
+it('a code is not guessed: after so many wrong ones none is looked at for a minute, and a link still opens', () => {
+  const access = accessWith();
+  const { key, code } = access.makeLink(MINUTE_MS);
+  const guesses = Array.from({ length: 20 }, () => access.signIn({ code: 'AAAAAAAA' }, MINUTE_MS));
+  expect(new Set(guesses)).toEqual(new Set([null]));
+  const busy = expect.objectContaining({ code: 'busy' });
+  expect(() => access.signIn({ code }, MINUTE_MS)).toThrow(busy);
+  expect(access.signIn({ key }, 2 * MINUTE_MS)).not.toBeNull();
+  const later = access.makeLink(2 * MINUTE_MS + 1);
+  expect(access.signIn({ code: later.code }, 2 * MINUTE_MS + 1)).not.toBeNull();
+});
+
+it('a cookie opens for a month, for the next daemon too, and until every browser is signed out', () => {
+  const MONTH_MS = 30 * 24 * 60 * MINUTE_MS;
+  const first = accessWith();
+  const pass = passOf(first.signIn({ key: first.makeLink(0).key }, 0));
+  const second = accessWith();
+  expect([opens(second, pass, MONTH_MS - 1), opens(second, pass, MONTH_MS)]).toEqual([true, false]);
+  const goesOn = second.untilSignOut();
+  expect(readFileSync(file(), 'utf8')).not.toContain(pass?.slice('reeve='.length));
+  expect([second.signOut(), goesOn.aborted, second.untilSignOut().aborted]).toEqual([1, true, false]);
+  expect([opens(second, pass, 1), opens(accessWith(), pass, 1)]).toEqual([false, false]);
+});
+
+it('a file that is not one of ours signs everybody out, and nobody in', () => {
+  for (const text of ['', 'null', '{}', '[1, null, {"hash": 7}]', 'no JSON']) {
+    writeFileSync(file(), text);
+    const access = accessWith();
+    expect(opens(access, 'reeve=undefined', 0)).toBe(false);
+    expect(opens(access, passOf(access.signIn({ key: access.makeLink(0).key }, 0)), 0)).toBe(true);
+  }
+});
+
+it('so many browsers are signed in and no more: the first one goes', () => {
+  const access = accessWith();
+  const passes = Array.from({ length: 21 }, (_, at) =>
+    passOf(access.signIn({ key: access.makeLink(at).key }, at)),
+  );
+  expect(passes.map((pass) => opens(access, pass, 21))).toEqual([false, ...passes.slice(1).map(() => true)]);
+});
+
+it('so many links are open and no more, until the old ones are over', () => {
+  const access = accessWith();
+  const keys = Array.from({ length: 100 }, () => access.makeLink(0).key);
   expect(new Set(keys).size).toBe(100);
-  expect(() => access.makeKey(MINUTE_MS)).toThrow(expect.objectContaining({ code: 'busy' }));
-  expect(access.useKey(keys[0] ?? '', MINUTE_MS)).not.toBeNull();
-  expect(access.makeKey(MINUTE_MS)).not.toBe('');
-  expect(access.makeKey(MINUTE_MS + 1)).not.toBe('');
+  expect(() => access.makeLink(MINUTE_MS)).toThrow(expect.objectContaining({ code: 'busy' }));
+  expect(access.signIn({ key: keys[0] ?? '' }, MINUTE_MS)).not.toBeNull();
+  expect(access.makeLink(MINUTE_MS).key).not.toBe('');
+  expect(access.makeLink(MINUTE_MS + 1).key).not.toBe('');
 });
 
 it('what is shown decides, and over the socket nothing shown is enough', () => {
-  const access = createAccess(TOKEN);
+  const access = accessWith();
   const caller = (via: 'socket' | 'loopback', authorization: string | undefined) =>
     access.caller(via, { ...nothing, authorization });
   const run = { is: 'run', run: 'r-1a', token: 'x_-9' };
@@ -63,9 +131,8 @@ it('what is shown decides, and over the socket nothing shown is enough', () => {
 });
 
 it('a request is foreign unless it is addressed to the loopback, and sent by its own page or none', () => {
-  const own = { host: '127.0.0.1:80', origin: undefined, site: undefined };
-  const isForeign = (sender: Partial<Record<keyof typeof own, string | undefined>>) =>
-    foreignness('loopback', 80, { ...own, ...sender }) !== null;
+  const own = { host: '127.0.0.1:80', origin: undefined, site: undefined, isVisit: false };
+  const isForeign = (sender: Partial<Sender>) => foreignness('loopback', 80, { ...own, ...sender }) !== null;
   expect([
     isForeign({}),
     isForeign({ host: 'localhost:80', origin: 'http://127.0.0.1:80', site: 'same-origin' }),
@@ -75,5 +142,8 @@ it('a request is foreign unless it is addressed to the loopback, and sent by its
     isForeign({ origin: 'null' }),
     isForeign({ site: 'same-site' }),
     isForeign({ site: '' }),
-  ]).toEqual([false, false, true, true, true, true, true, true]);
+    isForeign({ site: 'cross-site', isVisit: true }),
+    isForeign({ site: 'cross-site', isVisit: true, host: 'evil.example' }),
+    isForeign({ origin: 'https://evil.example', isVisit: true }),
+  ]).toEqual([false, false, true, true, true, true, true, true, false, true, true]);
 });

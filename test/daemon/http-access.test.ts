@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchIn } from '../support/launch.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { openDaemon, runWithToken, told } from './support.ts';
+import { openDaemon, passFor, runWithToken, told } from './support.ts';
 import type { Daemon, Question } from './support.ts';
 
 const SECRET = 'environment-value-9f3b';
@@ -106,7 +106,7 @@ describe('a page that sends a request', () => {
     ['of the same site, by what the browser says', () => ({ 'sec-fetch-site': 'same-site' })],
     ['of what the browser may say one day', () => ({ 'sec-fetch-site': 'unheard-of' })],
   ])('is refused when it is one %s, whatever it shows', async (_, headers) => {
-    const pass = { cookie: await passFor() };
+    const pass = { cookie: await passFor(daemon) };
     expect(await loopback(headers())).toBe('403 forbidden');
     expect(await loopback({ ...headers(), ...pass })).toBe('403 forbidden');
     expect(await loopback(headers(), '/')).toBe('403 forbidden');
@@ -130,26 +130,63 @@ describe('a page that sends a request', () => {
   });
 
   it('is kept from loading or being framed by anything else, in every answer', async () => {
-    for (const path of ['/v1/sessions', '/v1/none', '/docs', '/healthz', '/metrics', '/open?key=none']) {
-      const { headers } = await daemon.ask('GET', path, { via: 'loopback' });
-      expect({ path, ...headers }).toMatchObject({
-        path,
-        'content-security-policy': expect.stringMatching(/default-src 'self'.*frame-ancestors 'none'/),
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
-        'cache-control': 'no-store',
-      });
+    const { paths } = (await daemon.ask('GET', '/openapi.json')).json<{ paths: Record<string, object> }>();
+    const page = (await daemon.ask('GET', '/', { via: 'loopback' })).text;
+    const assets = [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path ?? '');
+    expect(assets.length).toBeGreaterThan(1);
+    const asked = [
+      ...Object.keys(paths).map((path) => path.replaceAll(/\{\w+\}/g, 'none')),
+      '/',
+      '/s/none',
+      '/reviews',
+      '/open?key=none',
+      '/docs',
+      '/docs.css',
+      '/openapi.json',
+      '/healthz',
+      '/metrics',
+      '/v1/none',
+      '/none',
+      '/%00',
+      ...assets,
+    ];
+    const askers = [{}, { authorization: null }, { origin: 'https://evil.example' }];
+    for (const path of asked) {
+      for (const headers of askers) {
+        const answer = await daemon.ask('HEAD', path, { via: 'loopback', headers });
+        expect({ path, headers, ...answer.headers }).toMatchObject({
+          path,
+          'content-security-policy': expect.stringMatching(/default-src 'self'.*frame-ancestors 'none'/),
+          'x-content-type-options': 'nosniff',
+          'referrer-policy': 'no-referrer',
+          'cache-control': 'no-store',
+        });
+      }
     }
   });
-});
 
-/** A cookie, by a link of its own. */
-async function passFor(): Promise<string> {
-  const { url } = (await daemon.ask('POST', '/v1/link', { body: {} })).json<{ url: string }>();
-  const { pathname, search } = new URL(url);
-  const answer = await daemon.ask('GET', pathname + search, { via: 'loopback', headers: { cookie: '' } });
-  return answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
-}
+  it('may lead a person to the page, which holds nothing, and to nothing else', async () => {
+    const coming = {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
+    const visits = ['/', '/reviews', '/s/web'].map((path) =>
+      daemon.ask('GET', path, { via: 'loopback', headers: { ...coming, authorization: null } }),
+    );
+    expect((await Promise.all(visits)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    const pass = { cookie: await passFor(daemon) };
+    for (const path of ['/v1/sessions', '/healthz', '/metrics', '/docs', '/openapi.json', '/v1/none'])
+      expect(await loopback({ ...coming, ...pass }, path)).toBe('403 forbidden');
+    const post = await daemon.ask('POST', '/', {
+      via: 'loopback',
+      headers: { ...coming, ...pass },
+      body: {},
+    });
+    expect(told(post)).toBe('403 forbidden');
+    expect(await loopback({ ...coming, 'sec-fetch-mode': 'no-cors' }, '/')).toBe('403 forbidden');
+  });
+});
 
 describe('the token', () => {
   it('opens over the loopback, and nothing like it does', async () => {
@@ -226,59 +263,6 @@ describe('the token', () => {
       home: mode(sandbox.home),
     }).toEqual({ directory: '700', socket: '600', token: '600', record: '600', log: '600', home: '700' });
     expect(daemon.token).toMatch(/^[\w-]{43}$/);
-  });
-});
-
-describe('a link', () => {
-  it('gives the page a cookie that opens, and that only this machine’s page sends', async () => {
-    const { url } = (await daemon.ask('POST', '/v1/link', { body: {} })).json<{ url: string }>();
-    expect(url.startsWith(`${daemon.url}/open?key=`)).toBe(true);
-    const path = url.slice(daemon.url.length);
-    const answer = await daemon.ask('GET', path, { via: 'loopback', headers: { authorization: null } });
-    expect({ status: answer.status, to: answer.headers.location }).toEqual({ status: 303, to: '/' });
-    const [cookie = ''] = answer.headers['set-cookie'] ?? [];
-    expect(cookie.split('; ').slice(1)).toEqual(
-      expect.arrayContaining(['Path=/', 'HttpOnly', 'SameSite=Strict']),
-    );
-    const pass = cookie.split(';')[0] ?? '';
-    expect(await loopback({ cookie: pass })).toBe('200 ok');
-    expect(await loopback({ cookie: `other=1; ${pass}; more=2` })).toBe('200 ok');
-    expect(pass).not.toContain(daemon.token);
-    for (const wrong of [
-      `x${pass}`,
-      `${pass}x`,
-      pass.slice(0, -1),
-      'reeve=',
-      `reeve=${daemon.token}`,
-      'other=1',
-    ])
-      expect({ wrong, is: await loopback({ cookie: wrong }) }).toEqual({ wrong, is: '401 unauthorised' });
-
-    const again = await daemon.ask('GET', path, { via: 'loopback', headers: { authorization: null } });
-    expect({ status: again.status, cookie: again.headers['set-cookie'] }).toEqual({
-      status: 401,
-      cookie: undefined,
-    });
-  });
-
-  it('that nobody made opens nothing', async () => {
-    for (const path of ['/open', '/open?key=', '/open?key=made-up', `/open?key=${daemon.token}`]) {
-      const answer = await daemon.ask('GET', path, { via: 'loopback', headers: { authorization: null } });
-      expect({ status: answer.status, cookie: answer.headers['set-cookie'] }).toEqual({
-        status: 401,
-        cookie: undefined,
-      });
-    }
-  });
-
-  it('is made over the socket only, and not for a run', async () => {
-    const ask = async (question: Question) =>
-      told(await daemon.ask('POST', '/v1/link', { body: {}, ...question }));
-    expect(await ask({ via: 'loopback' })).toBe('403 forbidden');
-    expect(await ask({ via: 'loopback', headers: { cookie: await passFor() } })).toBe('403 forbidden');
-    const { bearer } = await runWithToken(sandbox, 'linker');
-    expect(await ask({ headers: { authorization: bearer } })).toBe('403 forbidden');
-    await sandbox.json(['kill', 'linker']);
   });
 });
 
@@ -440,7 +424,7 @@ it.each([
 });
 
 it('token, port and cookie outlive the daemon, and a page that is open goes on', async () => {
-  const [pass, token, port] = [await passFor(), daemon.token, daemon.port];
+  const [pass, token, port] = [await passFor(daemon), daemon.token, daemon.port];
   await daemon.kill();
   await daemon.restart();
   expect({ token: daemon.token, port: daemon.port }).toEqual({ token, port });

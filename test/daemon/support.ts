@@ -196,3 +196,11 @@ export async function runWithToken(
   await eventually('its token is told', () => existsSync(file));
   return { run, bearer: `Bearer ${readFileSync(file, 'utf8').trim()}` };
 }
+
+/** A browser's cookie, by a link of its own. */
+export async function passFor(daemon: Daemon): Promise<string> {
+  const { url } = (await daemon.ask('POST', '/v1/link', { body: {} })).json<{ url: string }>();
+  const { pathname, search } = new URL(url);
+  const answer = await daemon.ask('GET', pathname + search, { via: 'loopback', headers: { cookie: '' } });
+  return answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+}

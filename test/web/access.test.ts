@@ -132,7 +132,7 @@ const SCENES: readonly Scene[] = [
     prepare: (daemon) => {
       daemon.isAuthorised = false;
     },
-    reach: (page) => page.getByText('This browser is not authorised').waitFor(),
+    reach: (page) => page.getByText('Not signed in').waitFor(),
   },
 ];
 

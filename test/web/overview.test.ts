@@ -210,7 +210,7 @@ describe('nothing to show', () => {
         fresh.isAuthorised = false;
       },
     });
-    await page.getByRole('heading', { name: 'This browser is not authorised' }).waitFor();
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
     expect(await page.locator('main code').innerText()).toBe('reeve open');
     daemon.isAuthorised = true;
     await page.getByRole('button', { name: 'Try again' }).click();

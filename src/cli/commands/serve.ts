@@ -1,4 +1,4 @@
-/** `serve`: the daemon in this terminal, in the background, ended, or looked at; and `open`, its page. */
+/** `serve`: the daemon in this terminal, in the background, ended, or looked at. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import {
   summarise,
 } from '../../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
-import { print, say } from '../output.ts';
+import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
 
@@ -47,7 +47,7 @@ export async function serve(action: string | undefined, options: ServeOptions): 
 }
 
 /** In a run it would end with that. */
-function refuseInside({ environment }: Machine): void {
+export function refuseInside({ environment }: Machine): void {
   const run = environment['REEVE_RUN'] ?? '';
   if (run === '') return;
   throw new ReeveError(
@@ -81,7 +81,7 @@ async function inBackground(machine: Machine, options: ServeOptions): Promise<nu
 }
 
 /** Answers once the daemon does. */
-async function startDaemon(machine: Machine, port: number | undefined): Promise<DaemonRecord> {
+export async function startDaemon(machine: Machine, port: number | undefined): Promise<DaemonRecord> {
   const { log } = daemonPlace(machine.home);
   const before = beginLog(machine, log);
   const file = openSync(log, 'a', 0o600);
@@ -173,36 +173,5 @@ function requireDaemon(machine: Machine): DaemonRecord {
   if (seen.is === 'running') return seen.record;
   throw new ReeveError('no_daemon', 'No daemon serves this state directory.', {
     hint: 'Start one: reeve serve --detach',
-  });
-}
-
-/** The page, with a link that works once; the daemon is started if there is none. */
-export async function open(options: OutputOptions & { print?: boolean }): Promise<number> {
-  const machine = await openMachine();
-  if (findDaemon(machine).is === 'none') {
-    refuseInside(machine);
-    const { process: started } = await startDaemon(machine, undefined);
-    say(`started the daemon (pid ${started.pid}).`);
-  }
-  const { url } = (await askDaemon(machine, 'POST', '/v1/link', {})) as { url: string };
-  const program = options.print === true || options.json === true ? null : opener();
-  const isOpened = program !== null && (await opens(program, url));
-  print(options, { url, isOpened }, isOpened ? 'The page was opened in the browser.' : url);
-  return 0;
-}
-
-/** Over ssh, and on a machine without a desktop, there is nobody to show it to. */
-function opener(): string | null {
-  if (process.platform === 'darwin') return 'open';
-  return process.env['DISPLAY'] === undefined && process.env['WAYLAND_DISPLAY'] === undefined
-    ? null
-    : 'xdg-open';
-}
-
-function opens(program: string, url: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(program, [url], { stdio: 'ignore', detached: true });
-    child.once('error', () => resolve(false));
-    child.once('exit', (code) => resolve(code === 0));
   });
 }

@@ -1,10 +1,12 @@
 /**
  * Who may ask. Over the socket, whoever may open it: this user. Over the loopback, which every program and every web page
- * on the machine can reach, only those who hold the token, or the cookie that a one-time link gave to the page; and none
- * that was sent there by a page from elsewhere. What a run holds opens only what is that run's own.
+ * on the machine can reach, only those who hold the token, or a browser's own cookie, which it gets for a link or a code that
+ * opens once; and nothing that was sent there by a page from elsewhere, but a person who follows a link to the page. What a run holds opens only what is that run's own.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ReeveError } from '../../api/errors.ts';
+import { BROWSER_LIFE_MS } from './browsers.ts';
+import type { Browsers } from './browsers.ts';
 
 export type Via = 'socket' | 'loopback';
 
@@ -18,25 +20,49 @@ interface Credentials {
 }
 
 const COOKIE = 'reeve';
-/** From the answer of `reeve open` to a browser that was just started. */
+/** From the answer of `reeve open` to a browser that was just started, or a code that was typed. */
 const LINK_LIFE_MS = 60_000;
 const MAX_LINKS = 100;
+/** Without letters that are taken for others. Eight of them, and few tries: nobody guesses one within its minute. */
+const CODE_LETTERS = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
+const CODE_LENGTH = 8;
+const MAX_WRONG_CODES = 20;
+
+/** Each of the two opens the page, and one of them once. */
+interface Link {
+  readonly key: string;
+  readonly code: string;
+}
 
 export interface Access {
   /** Null when nothing that opens was shown. */
-  caller(via: Via, credentials: Credentials): Caller | null;
-  /** A key for one use of the page, for a minute. */
-  makeKey(nowMs: number): string;
-  /** The cookie for a page that came with a key; null when the key is used up, too old, or made up. */
-  useKey(key: string, nowMs: number): string | null;
+  caller(via: Via, credentials: Credentials, nowMs?: number): Caller | null;
+  /** For one use of the page, for a minute. */
+  makeLink(nowMs: number): Link;
+  /** The cookie for a browser that came with a key or a code; null when that is used up, too old, or made up. */
+  signIn(shown: { readonly key: string } | { readonly code: string }, nowMs: number): string | null;
+  /** Every browser; how many there were. */
+  signOut(): number;
+  /** For what goes on until then. */
+  untilSignOut(): AbortSignal;
 }
 
-export function createAccess(token: string): Access {
-  // Made of the token, so that a page that is open goes on after the daemon was replaced.
-  const pass = createHash('sha256').update(`page ${token}`).digest('base64url');
-  const keys = new Map<string, number>();
+export function createAccess(token: string, browsers: Browsers): Access {
+  const links = new Map<string, { readonly code: string; readonly madeAtMs: number }>();
+  const wrongCodesAtMs: number[] = [];
+  const isOver = (atMs: number, nowMs: number) => nowMs - atMs > LINK_LIFE_MS;
+  const keyOf = (code: string, nowMs: number): string => {
+    while (wrongCodesAtMs.length > 0 && isOver(wrongCodesAtMs[0] ?? 0, nowMs)) wrongCodesAtMs.shift();
+    if (wrongCodesAtMs.length >= MAX_WRONG_CODES)
+      throw new ReeveError('busy', 'Too many wrong codes were entered; wait a minute.', {
+        hint: 'Or open the link that `reeve open --print` prints.',
+      });
+    const found = [...links].find(([, link]) => isSame(link.code, code))?.[0];
+    if (found === undefined) wrongCodesAtMs.push(nowMs);
+    return found ?? '';
+  };
   return {
-    caller(via, { authorization, cookie }) {
+    caller(via, { authorization, cookie }, nowMs = Date.now()) {
       // What is shown counts, even when it opens nothing: over the socket it would otherwise be as good as nothing shown.
       if (authorization !== undefined) {
         const bearer = /^Bearer +([\w.-]{1,200})$/i.exec(authorization)?.[1] ?? '';
@@ -46,23 +72,32 @@ export function createAccess(token: string): Access {
       }
       if (via === 'socket') return { is: 'user' };
       const given = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(cookie ?? '')?.[1];
-      return given !== undefined && isSame(given, pass) ? { is: 'user' } : null;
+      return given !== undefined && browsers.isSignedIn(given, nowMs) ? { is: 'user' } : null;
     },
-    makeKey(nowMs) {
-      for (const [key, madeAtMs] of keys) if (nowMs - madeAtMs > LINK_LIFE_MS) keys.delete(key);
-      if (keys.size >= MAX_LINKS) throw new ReeveError('busy', 'Too many links are open; wait a minute.');
-      const key = randomBytes(24).toString('base64url');
-      keys.set(key, nowMs);
-      return key;
+    makeLink(nowMs) {
+      for (const [key, { madeAtMs }] of links) if (isOver(madeAtMs, nowMs)) links.delete(key);
+      if (links.size >= MAX_LINKS) throw new ReeveError('busy', 'Too many links are open; wait a minute.');
+      const link = { key: randomBytes(24).toString('base64url'), code: newCode() };
+      links.set(link.key, { code: link.code, madeAtMs: nowMs });
+      return link;
     },
-    useKey(key, nowMs) {
-      const madeAtMs = keys.get(key);
-      keys.delete(key);
-      if (madeAtMs === undefined || nowMs - madeAtMs > LINK_LIFE_MS) return null;
+    signIn(shown, nowMs) {
+      const key =
+        'key' in shown ? shown.key : keyOf(shown.code.replaceAll(/[\s-]/g, '').toUpperCase(), nowMs);
+      const link = links.get(key);
+      links.delete(key);
+      if (link === undefined || isOver(link.madeAtMs, nowMs)) return null;
       // For this machine's page alone: no script reads it, and no other page's request carries it.
-      return `${COOKIE}=${pass}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${30 * 24 * 3600}`;
+      return `${COOKIE}=${browsers.signIn(nowMs)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${BROWSER_LIFE_MS / 1000}`;
     },
+    signOut: () => browsers.signOut(),
+    untilSignOut: () => browsers.untilSignOut(),
   };
+}
+
+function newCode(): string {
+  // A byte has eight times as many values as there are letters, so each is as likely as any other.
+  return Array.from(randomBytes(CODE_LENGTH), (byte) => CODE_LETTERS[byte % CODE_LETTERS.length]).join('');
 }
 
 /** Of equal length by hashing, so that the time it takes tells nothing. */
@@ -75,10 +110,12 @@ export interface Sender {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly site: string | undefined;
+  /** Whether a browser goes to the page itself, which holds nothing of anybody's, as by a link in a mail. */
+  readonly isVisit: boolean;
 }
 
 /** Why a request cannot come from this user's own page or program; null when it may. */
-export function foreignness(via: Via, port: number, { host, origin, site }: Sender): string | null {
+export function foreignness(via: Via, port: number, { host, origin, site, isVisit }: Sender): string | null {
   if (via === 'socket') {
     // No browser reaches a socket; something that pretends to be one is up to nothing good.
     return origin === undefined ? null : 'a page sent it';
@@ -88,6 +125,7 @@ export function foreignness(via: Via, port: number, { host, origin, site }: Send
   if (host === undefined || !own.includes(host)) return `it is addressed to ${JSON.stringify(host ?? '')}`;
   if (origin !== undefined && !own.some((name) => origin === `http://${name}`))
     return `a page of ${JSON.stringify(origin)} sent it`;
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return 'a page from elsewhere sent it';
+  const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+  if (!isOwn && !isVisit) return 'a page from elsewhere sent it';
   return null;
 }

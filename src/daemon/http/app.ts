@@ -6,22 +6,25 @@ import { ReeveError } from '../../api/errors.ts';
 import { MAX_SUBMISSION_BYTES } from '../../lifecycle/submission.ts';
 import { isWell } from '../health.ts';
 import { foreignness } from './access.ts';
-import type { Caller } from './access.ts';
+import type { Caller, Sender } from './access.ts';
 import { addActing } from './acting.ts';
 import { DOCS_STYLE, docsPage } from './docs-page.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
 import { addReporting } from './reporting.ts';
-import { answerError, usageError } from './operation.ts';
+import { answerError, requireJson, usageError } from './operation.ts';
 import type { App, Environment } from './operation.ts';
 import { requireOwn } from './own.ts';
-import { addPage, SECURITY_HEADERS } from './page.ts';
+import { addPage, isPage, SECURITY_HEADERS } from './page.ts';
 import type { Parts } from './parts.ts';
 import { addReviewing } from './reviewing.ts';
+import { addLinks, addSigningIn, OPEN } from './signing-in.ts';
 import { addStreams } from './streams.ts';
 
 /** A prompt of a hundred thousand characters, in the worst encoding, and room around it. */
 const MAX_BODY_BYTES = 1024 * 1024;
+/** A code, and room around it. */
+const MAX_CODE_BODY_BYTES = 1024;
 /** The largest submission in the worst encoding, six bytes for one, and room around it. */
 const MAX_SUBMIT_BODY_BYTES = 6 * MAX_SUBMISSION_BYTES + 16 * 1024;
 
@@ -46,14 +49,17 @@ export function createApp(parts: Parts): App {
     ),
   );
   app.use(async (request, next) => {
-    const header = (name: string) => request.req.header(name);
-    const sender = { host: header('host'), origin: header('origin'), site: header('sec-fetch-site') };
-    const because = foreignness(request.env.via, parts.record().port, sender);
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) request.header(name, value);
+    await next();
+    // Every answer has them: of a page, a file, a stream, a refusal.
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) request.res.headers.set(name, value);
+  });
+  app.use(async (request, next) => {
+    const because = foreignness(request.env.via, parts.record().port, senderOf(request.req));
     if (because !== null) throw new ReeveError('forbidden', `The request was refused: ${because}.`);
     await next();
   });
-  addPage(app, parts);
+  addPage(app);
+  addSigningIn(app, parts, limitTo(MAX_CODE_BODY_BYTES));
   app.get('/healthz', async (request) => {
     const state = await healthOf(parts);
     const status = isWell(state) ? 200 : 503;
@@ -68,8 +74,8 @@ export function createApp(parts: Parts): App {
   app.use(async (request, next) => {
     const caller = callerOf(request.req, request.env.via, parts);
     if (caller === null) {
-      throw new ReeveError('unauthorised', 'Nothing that opens this was shown.', {
-        hint: 'Open the page with `reeve open`; a program sends the token of daemon/token as bearer.',
+      throw new ReeveError('unauthorised', 'Not signed in.', {
+        hint: 'Run `reeve open`. A program sends the token in daemon/token as a bearer token.',
       });
     }
     if (caller.is === 'run') await requireOwn(parts.context, caller, request.req);
@@ -85,7 +91,7 @@ export function createApp(parts: Parts): App {
   app.get('/metrics', async (request) =>
     request.body(await parts.metrics.text(), 200, { 'content-type': parts.metrics.contentType }),
   );
-  addLink(app, parts);
+  addLinks(app, parts);
   addStreams(app, parts);
   addLooking(app, parts);
   addActing(app, parts);
@@ -98,17 +104,20 @@ export function createApp(parts: Parts): App {
 
 type Headers = { header(name: string): string | undefined };
 
+function senderOf(request: Headers & { readonly method: string; readonly path: string }): Sender {
+  const { method, path } = request;
+  const isGoing = method === 'GET' && request.header('sec-fetch-mode') === 'navigate';
+  return {
+    host: request.header('host'),
+    origin: request.header('origin'),
+    site: request.header('sec-fetch-site'),
+    isVisit: isGoing && (isPage(path) || path === OPEN),
+  };
+}
+
 function callerOf(request: Headers, via: Environment['Bindings']['via'], parts: Parts): Caller | null {
   const [authorization, cookie] = [request.header('authorization'), request.header('cookie')];
   return parts.access.caller(via, { authorization, cookie });
-}
-
-/** Anything else could be sent by a form of any page. */
-function requireJson(type: string | undefined): void {
-  if (/^application\/json\s*(;|$)/.test(type ?? '')) return;
-  throw new ReeveError('usage', 'The body must be JSON, and say so.', {
-    hint: 'content-type: application/json',
-  });
 }
 
 function limitTo(bytes: number) {
@@ -124,19 +133,6 @@ async function healthOf({ context, health }: Parts) {
     health.report('store', 'unreadable', error instanceof Error ? error.message : String(error));
   }
   return health.parts();
-}
-
-/** Only for those who come through the socket, which is this user: the link is as good as the token. */
-function addLink(app: App, { access, record }: Parts): void {
-  app.post('/v1/link', (request) => {
-    if (request.env.via !== 'socket' || request.get('caller').is !== 'user') {
-      throw new ReeveError('forbidden', 'A link is made over the socket only.', {
-        hint: 'Use `reeve open`.',
-      });
-    }
-    const key = access.makeKey(Date.now());
-    return request.json({ url: `http://127.0.0.1:${record().port}/open?key=${key}` });
-  });
 }
 
 function addDocumentation(app: App, { record }: Parts): void {

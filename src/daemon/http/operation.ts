@@ -113,3 +113,11 @@ export function usageError(issues: readonly z.core.$ZodIssue[]): ReeveError {
     details: { issues: issues.map(({ path, message }) => ({ path: path.join('.'), message })) },
   });
 }
+
+/** Anything else could be sent by a form of any page. */
+export function requireJson(type: string | undefined): void {
+  if (/^application\/json\s*(;|$)/.test(type ?? '')) return;
+  throw new ReeveError('usage', 'The body must be JSON, and say so.', {
+    hint: 'content-type: application/json',
+  });
+}

@@ -1,9 +1,8 @@
-/** The page, as it was built into the package, and the one-time link that opens it. */
+/** The page, as it was built into the package. */
 import { readFileSync, readdirSync, existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { App } from './operation.ts';
-import type { Parts } from './parts.ts';
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame; and no address of ours is told to another site. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -22,21 +21,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 };
 
-export function addPage(app: App, { access }: Parts): void {
+/** Where the page can be. */
+const PAGES = ['/', '/reviews', '/s/:session'] as const;
+
+/** By its path. What it holds is the same for everybody. */
+export function isPage(path: string): boolean {
+  return path === '/' || path === '/reviews' || /^\/s\/[^/]+$/.test(path);
+}
+
+export function addPage(app: App): void {
   const files = readPage();
-  app.get('/open', (request) => {
-    // Whoever only looks whether it is there does not use it up.
-    if (request.req.method === 'HEAD') return request.body(null);
-    const cookie = access.useKey(request.req.query('key') ?? '', Date.now());
-    if (cookie === null) {
-      return request.html(
-        '<!doctype html><title>Reeve</title><p>This link was used, or is too old. Run <code>reeve open</code> again.',
-        401,
-      );
-    }
-    request.header('set-cookie', cookie);
-    return request.redirect('/', 303);
-  });
   const serve = (path: string) => {
     const file = files.get(path);
     return file === undefined
@@ -47,8 +41,7 @@ export function addPage(app: App, { access }: Parts): void {
     if (path !== '/index.html') app.get(path, () => serve(path) as Response);
   }
   // The page finds its own way from here.
-  for (const path of ['/', '/reviews', '/s/:session'])
-    app.get(path, (request) => serve('/index.html') ?? request.notFound());
+  for (const path of PAGES) app.get(path, (request) => serve('/index.html') ?? request.notFound());
 }
 
 /** All of it, once: it is small, and what is asked for is never put together to a path. */

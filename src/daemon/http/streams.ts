@@ -23,6 +23,8 @@ export function addStreams(app: App, parts: Parts): void {
   ) => {
     if (open >= MAX_STREAMS) throw new ReeveError('busy', `${MAX_STREAMS} readers are connected already.`);
     open += 1;
+    const isBrowser = request.env.via === 'loopback' && request.req.header('authorization') === undefined;
+    const over = isBrowser ? [parts.closing, parts.access.untilSignOut()] : [parts.closing];
     return streamSSE(
       request,
       async (sse) => {
@@ -30,7 +32,7 @@ export function addStreams(app: App, parts: Parts): void {
         sse.onAbort(() => left.abort());
         const beat = setInterval(() => void sse.write(': here\n\n'), HEARTBEAT_MS);
         try {
-          await work(sse, AbortSignal.any([left.signal, parts.closing]));
+          await work(sse, AbortSignal.any([left.signal, ...over]));
         } finally {
           clearInterval(beat);
           open -= 1;

@@ -77,7 +77,7 @@ const LIVE_WORDS = {
   connecting: 'connecting',
   live: 'live',
   lost: 'not connected',
-  refused: 'not authorised',
+  refused: 'not signed in',
 } as const;
 
 function LiveMark() {

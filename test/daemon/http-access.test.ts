@@ -4,6 +4,7 @@ import type { NetConnectOpts } from 'node:net';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchIn } from '../support/launch.ts';
+import { eventually } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, passFor, runWithToken, told } from './support.ts';
@@ -429,4 +430,62 @@ it('token, port and cookie outlive the daemon, and a page that is open goes on',
   await daemon.restart();
   expect({ token: daemon.token, port: daemon.port }).toEqual({ token, port });
   expect(await loopback({ cookie: pass })).toBe('200 ok');
+});
+
+describe('somebody who has nothing to show', () => {
+  it('is not read from: a run’s made-up token says next to nothing', async () => {
+    const announce = (path: string, length: number) =>
+      raw(
+        `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${daemon.port}\r\nauthorization: Bearer r-made.up\r\n` +
+          `content-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n`,
+      );
+    // Not a byte of them is waited for.
+    const answers = await Promise.all(
+      ['/v1/submit', '/v1/usage/add', '/v1/reviews/rev-1/submit'].map((path) => announce(path, 5_000)),
+    );
+    expect(answers.map((answer) => answer.slice(0, 12))).toEqual(Array(3).fill('HTTP/1.1 413'));
+  });
+
+  it('keeps nobody out by connections that ask nothing, or half of something', async () => {
+    const place = { host: '127.0.0.1', port: daemon.port };
+    const held = Array.from({ length: 600 }, (_, index) => {
+      const connection = connect(place, () => {
+        if (index % 2 === 0) connection.write('GET /healthz HTTP/1.1\r\nhost: 127.0.0.1');
+      });
+      connection.on('error', () => {});
+      return connection;
+    });
+    await Promise.all(
+      held.map((each) => new Promise((resolve) => each.once('connect', resolve).once('close', resolve))),
+    );
+    expect(await loopback()).toBe('200 ok');
+    expect(await socket()).toBe('200 ok');
+    for (const each of held) each.destroy();
+  });
+
+  it('cannot make the daemon hold more than it can: what is too much together is put off', async () => {
+    const { bearer } = await runWithToken(sandbox, 'large');
+    const length = 6 * 1024 * 1024;
+    const sending = Array.from({ length: 12 }, () => {
+      const connection = connect({ path: daemon.path('socket') });
+      connection.on('error', () => {});
+      connection.write(
+        `POST /v1/submit HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{`,
+      );
+      return {
+        connection,
+        status: new Promise<string>((resolve) => connection.once('data', (chunk) => resolve(String(chunk)))),
+      };
+    });
+    const busy = await Promise.any(sending.map(({ status }) => status));
+    expect(busy).toMatch(/^HTTP\/1\.1 409 [^]*"busy"/);
+    for (const { connection } of sending) connection.destroy();
+    await eventually(
+      'there is room again',
+      async () =>
+        (await daemon.ask('POST', '/v1/submit', { headers: { authorization: bearer }, body: { data: 'x' } }))
+          .status === 200,
+    );
+    await sandbox.json(['kill', 'large']);
+  });
 });

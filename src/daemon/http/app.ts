@@ -1,13 +1,12 @@
 /** The HTTP API: who may ask, what there is, and what is answered when it fails. */
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { ReeveError } from '../../api/errors.ts';
-import { MAX_SUBMISSION_BYTES } from '../../lifecycle/submission.ts';
 import { isWell } from '../health.ts';
 import { foreignness } from './access.ts';
 import type { Caller, Sender } from './access.ts';
 import { addActing } from './acting.ts';
+import { limitBodies, limitTo, MAX_UNPROVEN_BODY_BYTES } from './body-limits.ts';
 import { DOCS_STYLE, docsPage } from './docs-page.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
@@ -20,13 +19,6 @@ import type { Parts } from './parts.ts';
 import { addReviewing } from './reviewing.ts';
 import { addLinks, addSigningIn, OPEN } from './signing-in.ts';
 import { addStreams } from './streams.ts';
-
-/** A prompt of a hundred thousand characters, in the worst encoding, and room around it. */
-const MAX_BODY_BYTES = 1024 * 1024;
-/** A code, and room around it. */
-const MAX_CODE_BODY_BYTES = 1024;
-/** The largest submission in the worst encoding, six bytes for one, and room around it. */
-const MAX_SUBMIT_BODY_BYTES = 6 * MAX_SUBMISSION_BYTES + 16 * 1024;
 
 export function createApp(parts: Parts): App {
   const app: App = new OpenAPIHono<Environment>({
@@ -59,7 +51,7 @@ export function createApp(parts: Parts): App {
     await next();
   });
   addPage(app);
-  addSigningIn(app, parts, limitTo(MAX_CODE_BODY_BYTES));
+  addSigningIn(app, parts, limitTo(MAX_UNPROVEN_BODY_BYTES));
   app.get('/healthz', async (request) => {
     const state = await healthOf(parts);
     const status = isWell(state) ? 200 : 503;
@@ -78,12 +70,12 @@ export function createApp(parts: Parts): App {
         hint: 'Run `reeve open`. A program sends the token in daemon/token as a bearer token.',
       });
     }
-    if (caller.is === 'run') await requireOwn(parts.context, caller, request.req);
+    const isProven = caller.is === 'user' || (await requireOwn(parts.context, caller, request.req));
     request.set('caller', caller);
+    request.set('isProven', isProven);
     await next();
   });
-  const [limit, submitLimit] = [limitTo(MAX_BODY_BYTES), limitTo(MAX_SUBMIT_BODY_BYTES)];
-  app.use((request, next) => (request.req.path === '/v1/submit' ? submitLimit : limit)(request, next));
+  app.use(limitBodies());
   app.use(async (request, next) => {
     if (request.req.method === 'POST') requireJson(request.req.header('content-type'));
     await next();
@@ -118,11 +110,6 @@ function senderOf(request: Headers & { readonly method: string; readonly path: s
 function callerOf(request: Headers, via: Environment['Bindings']['via'], parts: Parts): Caller | null {
   const [authorization, cookie] = [request.header('authorization'), request.header('cookie')];
   return parts.access.caller(via, { authorization, cookie });
-}
-
-function limitTo(bytes: number) {
-  const error = () => new ReeveError('too_large', `The body has more than ${bytes} bytes.`);
-  return bodyLimit({ maxSize: bytes, onError: () => Promise.reject(error()) });
 }
 
 async function healthOf({ context, health }: Parts) {

@@ -1,6 +1,7 @@
 /** Where the daemon listens: a socket that only this user can open, and the loopback. */
 import { chmodSync, rmSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { ReeveError } from '../../api/errors.ts';
 import type { Context } from '../../supervisor/context.ts';
@@ -10,14 +11,47 @@ import type { App } from './operation.ts';
 
 /** An idle connection costs little; one that never asks costs that for ever. */
 const HEADERS_TIMEOUT_MS = 10_000;
+/** A submission over a slow tunnel; nobody takes longer to say what it wants. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** How exactly the two above are kept. */
+const CHECK_EVERY_MS = 1_000;
 const MAX_CONNECTIONS = 500;
+/** Of those, how many may be there without asking anything. A browser has six, and a program one. */
+const MAX_IDLE_CONNECTIONS = 200;
+
 function serverFor(app: App, via: Via): Server {
   const server = createAdaptorServer({
     fetch: (request: Request) => app.fetch(request, { via }),
-    serverOptions: { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: HEADERS_TIMEOUT_MS },
+    serverOptions: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+    },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
+  keepRoom(server);
   return server;
+}
+
+/**
+ * Whoever only holds connections, or sends half a request, keeps nobody else out: of those that ask nothing, the one that
+ * has been so for longest is closed for a new one. What is being answered is left alone.
+ */
+function keepRoom(server: Server): void {
+  const idle = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    idle.add(socket);
+    socket.once('close', () => idle.delete(socket));
+    const [longest] = idle;
+    if (idle.size > MAX_IDLE_CONNECTIONS) longest?.destroy();
+  });
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    idle.delete(socket);
+    response.once('close', () => {
+      if (!socket.destroyed) idle.add(socket);
+    });
+  });
 }
 
 export async function listenOnSocket(app: App, { home }: Context): Promise<Server> {

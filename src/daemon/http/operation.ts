@@ -9,7 +9,8 @@ import type { Caller, Via } from './access.ts';
 
 export interface Environment {
   Bindings: { via: Via };
-  Variables: { caller: Caller };
+  /** `isProven`: a run's token was compared with that run's. What is not is left to the fence, which keeps a record. */
+  Variables: { caller: Caller; isProven: boolean };
 }
 
 export type App = OpenAPIHono<Environment>;

@@ -16,16 +16,17 @@ const SUBMISSION = /^\/v1\/submissions\/([^/]+)$/;
 
 type Asked = Pick<HonoRequest, 'method' | 'path' | 'query'>;
 
+/** Whether the token is that run's: what is not may only go to the fence. */
 export async function requireOwn(
   context: Context,
   caller: Extract<Caller, { is: 'run' }>,
   request: Asked,
-): Promise<void> {
+): Promise<boolean> {
   const { method, path } = request;
-  if (method === 'POST' && (WRITES.has(path) || REVIEW.test(path))) return;
   const held = await context.store.heldBy(caller.run, caller.token);
+  if (method === 'POST' && (WRITES.has(path) || REVIEW.test(path))) return held !== null;
   if (held === null) throw new ReeveError('unauthorised', 'The token is not one of this run.');
-  if (method === 'GET' && (await sessionAsked(context, request)) === held.sessionId) return;
+  if (method === 'GET' && (await sessionAsked(context, request)) === held.sessionId) return true;
   throw new ReeveError('forbidden', 'With a run’s token only that run can be spoken for.', {
     hint: 'It may report of itself, and look at its own session.',
   });

@@ -3,7 +3,7 @@
  * keepers of their own, and what it knows is in the store. It
  *   holds the lock → opens the store → listens → is on record → goes on until it is told to end.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import { enforceBudgets } from '../supervisor/budgets.ts';
 import { openContext } from '../supervisor/context.ts';
@@ -70,6 +70,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const context = await openContext();
   try {
+    requireOwn(context);
     const release = becomeDaemon(context.home);
     if (release === null) throw await alreadyThere(context);
     try {
@@ -81,6 +82,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   } finally {
     await context.store.close();
   }
+}
+
+/** Its owner could have root's daemon start, and read, whatever he likes. */
+function requireOwn({ home }: Context): void {
+  const uid = process.getuid?.();
+  if (uid === undefined || statSync(home.path).uid === uid) return;
+  throw new ReeveError('state_directory', `The state directory ${home.path} belongs to another user.`, {
+    hint: 'Start the daemon as that user, or choose a state directory of your own with REEVE_HOME.',
+  });
 }
 
 async function alreadyThere(context: Context): Promise<ReeveError> {

@@ -55,6 +55,8 @@ my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk sp
 my @WEATHERED = qw(HUP INT QUIT TERM PIPE TSTP TTIN TTOU USR1 USR2);
 $SIG{$_} = 'IGNORE' for @WEATHERED;
 $0 = "reeve-keeper $title";
+# What it writes is for its user alone; the harness gets back what the user has.
+my $umask = umask 077;
 chdir $run_dir;
 # Without this nothing could be proven of what is left, so nothing is started.
 my $unfit = $prctl && syscall($prctl, $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ? "it cannot become a subreaper: $!" : undef;
@@ -414,6 +416,7 @@ sub become_harness {
         or return "cannot write to the state directory: $!";
     close_inherited();
     %ENV = %environment;
+    umask $umask;
     exec { $command[0] } @command;
     return "cannot execute $command[0]: $!";
 }

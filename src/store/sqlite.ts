@@ -2,7 +2,7 @@
  * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
-import { closeSync, openSync, statSync, watch } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
@@ -19,6 +19,9 @@ const BUSY_ATTEMPTS = 6;
 const SWITCH_PAUSE_MS = 10;
 /** "Reev" in ASCII, in the file's header: a database of another program is never migrated. */
 const APPLICATION_ID = 0x52656576;
+
+const OWN_MODE = 0o600;
+const OTHERS = 0o077;
 
 type Statement = StatementSyncInstance;
 
@@ -79,6 +82,31 @@ function fileAt(path: string): string {
   return status === undefined ? 'none' : `${status.dev} ${status.ino}`;
 }
 
+/**
+ * For this user alone from its first moment, as SQLite then makes the files beside it. One that is there is never opened
+ * here: to close it again would give up the locks that another connection of this process has on it.
+ */
+function makeOwn(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    closeSync(openSync(path, 'wx', OWN_MODE));
+  } catch {
+    // Another opener was faster, or SQLite will say better what is in the way.
+  }
+}
+
+/** Those that an earlier Reeve made were as open as the caller's umask left them. */
+function closeToOthers(path: string): void {
+  if ((statSync(path).mode & OTHERS) === 0) return;
+  for (const each of [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file))) {
+    try {
+      chmodSync(each, OWN_MODE);
+    } catch {
+      // Another user's, whose directory is closed to others.
+    }
+  }
+}
+
 class Connection {
   readonly #path: string;
   readonly #database: DatabaseSyncInstance;
@@ -104,6 +132,7 @@ class Connection {
   constructor(path: string) {
     this.#path = path;
     this.#database = this.#explained(() => {
+      makeOwn(path);
       const database = new DatabaseSync(path);
       // Before anything that takes a lock, or simultaneous openers fail.
       database.exec(`pragma busy_timeout = ${BUSY_WAIT_MS}`);
@@ -116,6 +145,7 @@ class Connection {
     await this.#switchToLog();
     this.#database.exec('pragma synchronous = full; pragma foreign_keys = on');
     this.#file = fileAt(this.#path);
+    closeToOthers(this.#path);
     if (version === SCHEMA_VERSION) return;
     const { migrationsFrom } = await import('./migrations.ts');
     await this.transaction(async () => {

@@ -1,6 +1,6 @@
 /** A state directory that cannot be used is left as it is, and the true reason is told. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI, createSandbox } from '../support/sandbox.ts';
@@ -94,6 +94,35 @@ describe('a state directory that', () => {
     expect(readFileSync(path)).toEqual(before);
     spawnSync('rm', [path]);
   });
+});
+
+it('everything in it is for its user alone, whatever the umask, and the harness has the user’s own umask', async () => {
+  const script = 'umask 002; exec "$0" "$@"';
+  const words = ['-c', script, process.execPath, CLI, 'run', '--session', 'web', '--', 'sh', '-c', 'umask'];
+  const { stdout } = spawnSync('sh', words, { env: sandbox.env, encoding: 'utf8' });
+  expect(stdout.trim()).toBe('0002');
+  await sandbox.reeve(['run', '--detach', '--session', 'long', '--', 'sleep', '60']);
+  const open = readdirSync(sandbox.home, { recursive: true, withFileTypes: true })
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0);
+  expect(open).toEqual([]);
+  await sandbox.json(['kill', 'long']);
+});
+
+it('a database that others could read, as an earlier Reeve made it, is closed to them', async () => {
+  await sandbox.reeve(['ls']);
+  const database = join(sandbox.home, 'reeve.db');
+  chmodSync(database, 0o644);
+  await sandbox.reeve(['ls']);
+  expect((statSync(database).mode & 0o777).toString(8)).toBe('600');
+});
+
+it.runIf(AS_ROOT)('root’s daemon does not serve a state directory of another user', async () => {
+  await sandbox.reeve(['ls']);
+  chownSync(sandbox.home, 60_001, 60_001);
+  const refused = await sandbox.json<Failure>(['serve', '--detach'], 1);
+  expect(refused.error.message).toContain('belongs to another user');
+  chownSync(sandbox.home, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
 });
 
 describe('a place that depends on the current directory', () => {

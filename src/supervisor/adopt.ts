@@ -11,7 +11,7 @@ import { isThere } from '../process/reading.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimResult, SessionWithRun } from '../store/store.ts';
-import { mentionsBudget } from './config-path.ts';
+import { checkConfig } from './config-check.ts';
 import type { Context } from './context.ts';
 import { refuseIdAsName } from './id-as-name.ts';
 import { ancestorsOf, harnessAt } from './discovery.ts';
@@ -45,13 +45,15 @@ export async function adopt(
   await refuseHeld(context, harness, options.session);
   refuseFromInside(context, harness);
   const token = randomBytes(24).toString('base64url');
+  const isLimited = await checkConfig(context);
   const claimed = await claim(context, harness, options.session, hashToken(token));
   if (!claimed.won) throw notClaimed(claimed, harness);
   const rival = await rivalOf(context, claimed.run, harness);
   const started = await startClaimed(context, claimed, {
     token,
     foregroundOutput: 'stderr',
-    firstLookMs: firstLook(context, claimed),
+    // It is there already, so nothing is refused: what is over a budget is dealt with at the first look.
+    firstLookMs: claimed.session.budget === null && !isLimited ? null : 1,
     prepare: () => {
       if (rival !== null) throw alreadySupervised(harness, rival);
       return { argv: [String(pid), harness.identity.startTime ?? ''], environment: {} };
@@ -193,9 +195,4 @@ async function claim(
     // A name that was only proposed makes way for another's.
     if (result.won || result.because === 'native_taken' || name !== undefined) return result;
   }
-}
-
-/** It is there already, so nothing is refused: what is over a budget is dealt with at the first look. */
-function firstLook(context: Context, { session }: SessionWithRun): number | null {
-  return session.budget === null && !mentionsBudget(context.environment) ? null : 1;
 }

@@ -1,5 +1,4 @@
-/** Where the configuration is, and whether it is worth reading for a start: what every start loads must be little. */
-import { readFileSync } from 'node:fs';
+/** Where the configuration is. */
 import { isAbsolute, join, resolve } from 'node:path';
 import { userHome } from '../process/user-home.ts';
 
@@ -14,14 +13,4 @@ export function configPath(environment: Environment): string {
 
 export function isNamed({ REEVE_CONFIG: named }: Environment): boolean {
   return named !== undefined && named !== '';
-}
-
-/** One that is there and cannot be read may say anything. */
-export function mentionsBudget(environment: Environment): boolean {
-  try {
-    return readFileSync(configPath(environment), 'utf8').includes('budget');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : '';
-    return code !== 'ENOENT' && code !== 'ENOTDIR';
-  }
 }

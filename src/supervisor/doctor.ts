@@ -1,5 +1,6 @@
 /** Looks whether Reeve can keep its promises here, and says what is missing. */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import { deriveLiveness } from '../lifecycle/status.ts';
 import { bestContainment } from '../process/containment.ts';
@@ -8,6 +9,8 @@ import { roomForMark } from '../process/run-mark.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { findTmux } from '../runtime/tmux.ts';
+import { configPath } from './config-path.ts';
+import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import { checkConversations } from './doctor-conversations.ts';
@@ -26,6 +29,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     checked('containment', checkContainment),
     ...checkMark(),
     checkTmux(),
+    checked('config', () => checkConfiguration(options.environment ?? process.env)),
   ];
   let context: Context;
   try {
@@ -79,6 +83,13 @@ async function checkWriting(store: Context['store']): Promise<Check> {
       says: `${place} can be read, but not written: ${sentenceOf(error)}${hint}`,
     };
   }
+}
+
+function checkConfiguration(environment: NonNullable<OpenOptions['environment']>): Check {
+  readConfig(environment);
+  const path = configPath(environment);
+  const says = existsSync(path) ? `${path} is in order.` : `There is none, so the defaults apply (${path}).`;
+  return { name: 'config', is: 'good', says };
 }
 
 /** Only sessions with --tmux need it. */

@@ -20,7 +20,7 @@ import { refuseDirectory } from '../process/refuse-directory.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
-import { mentionsBudget } from './config-path.ts';
+import { checkConfig } from './config-check.ts';
 import { containmentLimit } from './containment-limit.ts';
 import type { Context } from './context.ts';
 import { describeSurvivors } from './describe-members.ts';
@@ -193,7 +193,8 @@ async function checkBudget(
 ): Promise<number | null> {
   const parentId = parent?.runId ?? null;
   const isBudgeted = budget !== undefined || parentId !== null || (existing?.session.budget ?? null) !== null;
-  if (!isBudgeted && !mentionsBudget(context.environment)) return null;
+  const isLimited = await checkConfig(context);
+  if (!isBudgeted && !isLimited) return null;
   const { checkBudget: check } = await import('./start-budget.ts');
   return check(context, { existing, parentId, change: budget });
 }

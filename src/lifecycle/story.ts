@@ -181,7 +181,7 @@ const WANTED: Readonly<Record<Intent['outcome'], string>> = {
 };
 
 function intended(actor: string, intent: Intent): string {
-  return `${actor} ${WANTED[intent.outcome]}; nothing was signalled before this was on record.`;
+  return `${actor} ${WANTED[intent.outcome]}.`;
 }
 
 function ended(runId: string | null, ending: Ending): string {

@@ -13,5 +13,7 @@ export interface Survivors {
 /** A clause without a full stop. */
 export function describeSurvivors({ survivors, because }: Survivors): string {
   if (survivors.length > 0) return `processes of it are alive after SIGKILL: ${describeMembers(survivors)}`;
-  return `it cannot be said to be gone: ${because ?? 'nobody could be named'}`;
+  return because === undefined
+    ? 'it was killed, but the kernel still counts processes in its group; none could be named'
+    : `it was killed, but its end cannot be proven: ${because}`;
 }

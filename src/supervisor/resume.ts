@@ -95,11 +95,17 @@ async function conversationNamed(
   const matches = exact.length > 0 ? exact : found;
   const distinct = new Map(matches.map((each) => [`${each.harness} ${each.nativeId}`, each]));
   if (distinct.size <= 1) return matches[0] ?? null;
+  const isOne = new Set(matches.map(({ nativeId }) => nativeId)).size === 1;
+  const names = [...distinct.values()].map((each) => each.harness);
   throw new ReeveError(
     'ambiguous',
-    `${reference} fits several conversations: ${[...distinct.keys()].join(', ')}.`,
+    isOne
+      ? `${names.join(' and ')} have this conversation.`
+      : `${reference} fits several conversations: ${[...distinct.keys()].join(', ')}.`,
     {
-      hint: 'Give more of the id, or say which with --harness.',
+      hint: isOne
+        ? `Add ${names.map((name) => `--harness ${name}`).join(' or ')}.`
+        : 'Give more of the id, or say which with --harness.',
       details: {
         candidates: [...distinct.values()].map(({ harness: name, nativeId, cwd }) => ({
           harness: name,

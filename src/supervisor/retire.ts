@@ -107,7 +107,7 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
       first.found.length === 0
         ? 'nothing of it was executing'
         : `told to end: ${describeMembers(first.found)}` +
-          (killed.length === 0 ? '' : `; after the grace killed: ${describeMembers(killed)}`),
+          (killed.length === 0 ? '' : `; killed with SIGKILL: ${describeMembers(killed)}`),
     ],
     graceMs: 0,
     known: late.end === 'proven' ? 'kernel' : undefined,

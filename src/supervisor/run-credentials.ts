@@ -33,10 +33,17 @@ export function fenced(
   { because, current }: Refused,
   more: { readonly says?: string; readonly details?: Readonly<Record<string, unknown>> } = {},
 ): ReeveError {
-  const owner = current === null ? '' : ` The session's current run is ${current.id}.`;
+  const owner = current === null ? '' : ` ${ownerWords(run, current)}`;
   const says = more.says === undefined ? '' : ` ${more.says}`;
   return new ReeveError('fenced', `The write of run ${run} was refused: ${because}.${owner}${says}`, {
     hint: 'Nothing was changed. This process belongs to a run that is over, and should end.',
     details: { run, current: current?.id ?? null, ...more.details },
   });
+}
+
+function ownerWords(run: string, current: Run): string {
+  if (current.id !== run) return `The session's current run is ${current.id}.`;
+  return current.state === 'ended'
+    ? 'It has ended, and no run has followed it.'
+    : 'It is the session’s current run.';
 }

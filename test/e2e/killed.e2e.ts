@@ -42,7 +42,7 @@ describe.each(HARNESSES)('%s', (_, name) => {
     const ended = await stage.show('killed');
     expect(ended).toMatchObject({ status: 'stopped', run: { id: run.id, outcome: 'stopped' } });
     // Asked as it likes to be, so that nothing had to be killed.
-    expect(await stage.told('killed')).not.toContain('after the grace killed');
+    expect(await stage.told('killed')).not.toContain('killed with SIGKILL');
     if (name === 'codex') expect(transcriptOf(stage)).toContain('"turn_aborted"');
   });
 

@@ -47,7 +47,7 @@ function addLooking(app: App, { reeve }: Parts): void {
     path: '/v1/reviews',
     name: 'reviewLs',
     group: 'Reviews',
-    says: 'What is so of each pull request.',
+    says: 'List the review state of each pull request.',
     query: z.object({
       worker: worker.optional(),
       all: z.enum(['true', 'false']).default('false').openapi({ description: 'Every one there ever was.' }),

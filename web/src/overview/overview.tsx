@@ -105,7 +105,7 @@ function ColumnHeads() {
   return (
     <div class="column-heads" aria-hidden="true">
       <span class="head-who">Session</span>
-      <span>Status, and on what it rests</span>
+      <span>Status and evidence</span>
       <span>Directory and branch</span>
       <span class="head-memory">Memory, tokens</span>
       <span>Owner</span>

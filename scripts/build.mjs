@@ -1,7 +1,7 @@
 // Bundles the package into dist/: JavaScript of ours and of our dependencies in a few flat files, the native SQLite
 // module left outside. Flat, because the keeper's program and the finaliser are found beside the code that uses them.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 import { build } from 'vite';
 
@@ -22,7 +22,10 @@ await bundle(
   'cjs',
 );
 await bundle({ index: 'src/index.ts' }, 'esm', 'js');
-for (const program of ['process/keeper.pl', 'hook/hook.sh', 'hook/opencode-plugin.mjs']) {
+// Loading what `use strict` needs takes a keeper as long as the half of its program. It is checked from the sources.
+const keeper = readFileSync('src/process/keeper.pl', 'utf8');
+writeFileSync('dist/keeper.pl', keeper.replace(/^use strict;\n/m, ''));
+for (const program of ['hook/hook.sh', 'hook/opencode-plugin.mjs']) {
   copyFileSync(`src/${program}`, `dist/${program.split('/')[1]}`);
 }
 chmodSync('dist/reeve.cjs', 0o755);

@@ -24,12 +24,13 @@ export function ownersDirectory(environment: Environment): string {
     state !== undefined && state.startsWith('/') ? state : join(userHome(environment), '.local', 'state'),
     NAME,
   );
+  if (isUsable(wanted)) return wanted;
   // A user without a home, as services have it, is the same user all the same. But a directory of the user's own that
   // cannot be used may say who owns what, and nothing goes on beside it.
   const instead = isOwn(wanted) ? [] : [`/tmp/${NAME}-${process.getuid?.() ?? 'user'}`];
-  const places = [wanted, ...instead];
-  const usable = places.find(isUsable);
+  const usable = instead.find(isUsable);
   if (usable !== undefined) return usable;
+  const places = [wanted, ...instead];
   throw new ReeveError('state_directory', `${places.join(' and ')} cannot be written to.`, {
     hint: 'Reeve keeps there who owns which session. Set XDG_STATE_HOME to a directory that you may write to.',
   });
@@ -47,10 +48,12 @@ function isOwn(path: string): boolean {
 
 function isUsable(path: string): boolean {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const isThere = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    if (!isThere) mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK | constants.X_OK);
     // In a directory that everybody may write to, somebody else may have been faster.
-    return statSync(path).uid === (process.getuid?.() ?? statSync(path).uid);
+    const { uid } = statSync(path);
+    return uid === (process.getuid?.() ?? uid);
   } catch {
     return false;
   }

@@ -95,6 +95,7 @@ function isOurs(home: Home): boolean {
 
 /** Not Node's own recursive mkdir: that one never returns where a file system denies with ENOENT, as /proc does. */
 function makeDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makeDirectory(parent);
   try {

@@ -103,7 +103,6 @@ export async function startClaimed(
     const running = await recordKeeper(context, run, identity, containment);
     if (running === null)
       return await abandon(context, claimed, keeper, 'it was told to end before it had started');
-    await noteSeen(context, run);
     held = toHold(context, session, running, run.mode === 'adopted' ? execution.argv : null);
   } catch (error) {
     // A keeper that is never let go nor given up would wait for this process, and this process for it.
@@ -119,7 +118,13 @@ export async function startClaimed(
   const secrets = storeVariables(context, 'secret');
   keeper.letGo({ ...held, argv: execution.argv, cwd: run.cwd, environment, secrets });
   await checkpoint('launch.released');
-  return afterRelease(context, claimed, keeper, { token, group });
+  // While the keeper starts it. Nobody has been told of this claim before it is noted; and one whose launcher dies here is
+  // known by what its keeper holds.
+  const [result] = await Promise.all([
+    afterRelease(context, claimed, keeper, { token, group }),
+    noteSeen(context, run),
+  ]);
+  return result;
 }
 
 function outputOf({ logPath }: Run, foreground: 'inherit' | 'stderr'): KeeperOrder['output'] {

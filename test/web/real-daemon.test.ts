@@ -97,6 +97,42 @@ async function accessibilityFaults(page: Page): Promise<string[]> {
   );
 }
 
+describe('a browser that is not signed in', () => {
+  const unknown = async (path: string) => {
+    const context = await browser.newContext();
+    contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(LIMIT_MS);
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
+    return page;
+  };
+
+  it('is, by the code that `reeve open` prints, on whatever page it is, and not by another', async () => {
+    const { id } = await start('web', 'sleep', '600');
+    const { page: address, code } = await sandbox.json<{ page: string; code: string }>(['open']);
+    const page = await unknown(`${address}s/${id}`);
+    const field = page.getByLabel('Or enter the code that it prints');
+    await field.fill('WRONGONE');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('This code is wrong').waitFor();
+    await field.fill(`${code.slice(0, 4).toLowerCase()}-${code.slice(4)}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'web' }).waitFor();
+    await page.locator('.live-mark.is-live').waitFor();
+  });
+
+  it('is told so as soon as all are signed out, and shows nothing new', async () => {
+    await serve();
+    const page = await visit();
+    await sandbox.json(['open', '--sign-out']);
+    await page.locator('.live-mark', { hasText: 'not signed in' }).waitFor();
+    await start('later', 'sleep', '600');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
+  });
+});
+
 describe('the overview', () => {
   it('has each session in its group, with what it waits for, where it is and who owns it', async () => {
     await everyGroup();

@@ -259,10 +259,13 @@ function beginningOf(path: string): string | null {
 }
 
 function programsOn(searchPath: string, name: string): readonly string[] {
-  return searchPath
-    .split(':')
-    .map((directory) => resolve(directory, name))
-    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true && isExecutable(path));
+  return (
+    searchPath
+      .split(':')
+      .map((directory) => resolve(directory, name))
+      // First whether it may be executed: of what lies in a directory closed to this user nothing else can be asked.
+      .filter((path) => isExecutable(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+  );
 }
 
 function isExecutable(path: string): boolean {

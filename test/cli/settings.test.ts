@@ -1,7 +1,7 @@
 /** Hooks and shims as a person installs them: what is written, what is said, and that a plain `claude` is then claimed. */
 import { randomUUID } from 'node:crypto';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
@@ -14,7 +14,7 @@ import type {
 import { installStandIns } from '../fixtures/stand-in-harness.ts';
 import type { StandIns } from '../fixtures/stand-in-harness.ts';
 import { eventually, isAlive } from '../support/processes.ts';
-import { createSandbox, finished } from '../support/sandbox.ts';
+import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Finished, Sandbox } from '../support/sandbox.ts';
 
 let sandbox: Sandbox;
@@ -147,6 +147,22 @@ describe('hooks', () => {
     expect(isAlive(outsider)).toBe(true);
     expect(await sandbox.list()).toHaveLength(1);
   });
+});
+
+it('the state of a shim is told although a directory of PATH is closed to this user', () => {
+  const closed = sandbox.path('closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0o000);
+  // A user of this test's own; whoever is not root already is one.
+  const user = String(60_000 + (process.pid % 5_000));
+  const isRoot = process.getuid?.() === 0;
+  const ordinary = isRoot ? ['setpriv', '--reuid', user, '--regid', user, '--clear-groups'] : ['env'];
+  if (isRoot) chownSync(sandbox.root, Number(user), Number(user));
+  const [program = '', ...words] = [...ordinary, process.execPath, CLI, 'shim', 'status', 'claude', '--json'];
+  const env = { ...sandbox.env, PATH: `${closed}:/usr/bin:/bin` };
+  const { status, stdout } = spawnSync(program, words, { env, encoding: 'utf8' });
+  expect([status, JSON.parse(stdout)]).toMatchObject([1, { shims: [{ first: 'nothing' }] }]);
+  chmodSync(closed, 0o700);
 });
 
 describe('shims', () => {

@@ -58,8 +58,8 @@ export type Parsed =
 
 export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
   const [first] = args;
-  if (first === undefined) throw usage('No verb was given');
-  if (first === '--version' || first === '-V') return { is: 'version' };
+  if (first === undefined) return { is: 'help', of: verbs };
+  if (['--version', '-V', '-v'].includes(first)) return { is: 'version' };
   if (isHelp(first)) return { is: 'help', of: verbs };
   if (first === 'help') return helpAbout(verbs, args.slice(1));
   const { verb, rest } = verbAt(verbs, args);
@@ -104,12 +104,35 @@ function verbAt(
   const kind = first.startsWith('-') ? 'flag' : 'verb';
   throw usage(
     `There is no ${kind} ${quoted(first)}`,
-    nearest(
-      first,
-      verbs.map(({ name }) => name),
-    ),
+    ELSEWHERE[first] ??
+      nearest(
+        first,
+        verbs.map(({ name }) => name),
+      ),
   );
 }
+
+/** What other tools call it. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  ps: 'ls',
+  list: 'ls',
+  status: 'ls',
+  start: 'run',
+  exec: 'run',
+  new: 'run',
+  info: 'show',
+  inspect: 'show',
+  history: 'why',
+  log: 'logs',
+  tail: 'logs',
+  end: 'stop',
+  delete: 'rm',
+  remove: 'rm',
+  prune: 'rm',
+  daemon: 'serve',
+  check: 'doctor',
+  version: '--version',
+};
 
 function startingWith(verbs: readonly Verb[], word: string): readonly Verb[] {
   return verbs.filter(({ name }) => name.startsWith(`${word} `));

@@ -313,7 +313,6 @@ describe('bad input', () => {
     [['run', '--grace', '-1', '--', 'true'], 'a negative grace'],
     [['run', '--cwd', 'no/such/place', '--', 'true'], 'a directory that is not there'],
     [['fly'], 'an unknown verb'],
-    [[], 'no verb'],
     [['show'], 'no session'],
     [['ls', '--all', '--live'], 'flags that exclude each other'],
     [['logs', '-n', 'few', 'a'], 'a count that is no number'],

@@ -49,6 +49,8 @@ describe('the words of a call', () => {
     [['help', 'run'], { is: 'help' }],
     [['run', '--help'], { is: 'help' }],
     [['--version'], { is: 'version' }],
+    [['-v'], { is: 'version' }],
+    [[], { is: 'help' }],
     [['run', '--', 'x', '--help'], { verb: 'run', words: [], command: ['x', '--help'], flags: {} }],
   ])('%j ask for what they seem to', (args, expected) => {
     expect(outcome(...args)).toEqual(expected);
@@ -56,6 +58,8 @@ describe('the words of a call', () => {
 
   it.each([
     [['rum'], 'Did you mean run?'],
+    [['ps'], 'Did you mean ls?'],
+    [['start'], 'Did you mean run?'],
     [['attahc', 'a'], 'Did you mean attach?'],
     [['run', '--detatch', 'x'], 'Did you mean --detach?'],
     [['frobnicate'], 'See: reeve --help'],

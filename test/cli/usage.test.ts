@@ -242,8 +242,8 @@ describe('usage', () => {
   });
 
   it('is refused with a configuration that cannot be used, but show and why are not', async () => {
-    configure('[prices]\nmodels = "cheap"\n');
     await sandbox.reeve(['run', '-s', 'make', '--', 'true']);
+    configure('[prices]\nmodels = "cheap"\n');
     const { error } = await sandbox.json<{ error: { code: string; message: string } }>(['usage'], 2);
     expect([error.code, error.message.includes('prices.models')]).toEqual(['bad_config', true]);
     await sandbox.json(['show', 'make']);

@@ -19,6 +19,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readExit } from '../../src/process/run-directory.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { endStarted, remember, start } from './started.ts';
 
@@ -163,7 +164,7 @@ describe('a keeper over what was running already', () => {
     expect(child.exitCode ?? child.signalCode).toBe(null);
   });
 
-  it('leaves a stranger alone that has the pid of what it once saw below the harness', () => {
+  it.runIf(AS_ROOT)('leaves a stranger alone that has the pid of what it once saw below the harness', () => {
     const inside = ['perl', '-e', REUSE, directory, ...command('adopted')];
     const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...inside];
     const said = execFileSync('unshare', words, { encoding: 'utf8', timeout: 40_000, killSignal: 'SIGKILL' });

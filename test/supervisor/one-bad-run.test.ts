@@ -5,6 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { removeCgroup } from '../../src/process/cgroup.ts';
 import { openContext } from '../../src/supervisor/context.ts';
 import { overview } from '../../src/supervisor/overview.ts';
+import { AS_ROOT } from '../support/as-root.ts';
 import { launchIn } from '../support/launch.ts';
 import type { Launched } from '../support/launch.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
@@ -72,25 +73,29 @@ const THREADED = String.raw`
   sleep 600;
 `;
 
-describe('a harness that has made a part of its cgroup threaded', { timeout: LIMIT_MS }, () => {
-  it('is looked at and stopped as any other', async () => {
-    await launchIn(sandbox, 'good', 'sleep', '60');
-    await launchIn(sandbox, 'bad', 'perl', '-e', THREADED);
-    const inside = await sandbox.pidFrom('ready');
-    expect(await looks()).toEqual(thrice({ good: 'alive', bad: 'alive' }));
-    await sandbox.json(['stop', 'bad']);
-    expect(isAlive(inside)).toBe(false);
-  });
+describe.runIf(AS_ROOT)(
+  'a harness that has made a part of its cgroup threaded',
+  { timeout: LIMIT_MS },
+  () => {
+    it('is looked at and stopped as any other', async () => {
+      await launchIn(sandbox, 'good', 'sleep', '60');
+      await launchIn(sandbox, 'bad', 'perl', '-e', THREADED);
+      const inside = await sandbox.pidFrom('ready');
+      expect(await looks()).toEqual(thrice({ good: 'alive', bad: 'alive' }));
+      await sandbox.json(['stop', 'bad']);
+      expect(isAlive(inside)).toBe(false);
+    });
 
-  it('is ended by whoever looks when its keeper is killed', async () => {
-    await launchIn(sandbox, 'good', 'sleep', '60');
-    const bad = await launchIn(sandbox, 'bad', 'perl', '-e', THREADED);
-    const inside = await sandbox.pidFrom('ready');
-    await lose(bad);
-    expect(await looks()).toEqual(thrice({ good: 'alive', bad: 'dead' }));
-    expect(isAlive(inside)).toBe(false);
-  });
-});
+    it('is ended by whoever looks when its keeper is killed', async () => {
+      await launchIn(sandbox, 'good', 'sleep', '60');
+      const bad = await launchIn(sandbox, 'bad', 'perl', '-e', THREADED);
+      const inside = await sandbox.pidFrom('ready');
+      await lose(bad);
+      expect(await looks()).toEqual(thrice({ good: 'alive', bad: 'dead' }));
+      expect(isAlive(inside)).toBe(false);
+    });
+  },
+);
 
 it(
   'a run whose cgroup cannot be read is unknown when its keeper is killed, and says why',

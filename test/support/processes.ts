@@ -28,7 +28,13 @@ export function see(pid: number): Seen {
 
 /** Signals only what was seen before and is still the same process. */
 export function signalSeen(seen: Seen, signal: NodeJS.Signals): void {
-  if (isAlive(seen)) process.kill(seen.pid, signal);
+  if (!isAlive(seen)) return;
+  try {
+    process.kill(seen.pid, signal);
+  } catch (error) {
+    // Gone in between.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 export function parentOf(pid: number): number {

@@ -1,5 +1,5 @@
 /** Reviews on a sandbox, by a reviewer that is a real program and does as it is told: see test/fixtures/reviewer.mjs. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ReviewDetailView, ReviewView, TriggerView } from '../../src/api/http-views.ts';
 import { eventually, see, startedWith } from './processes.ts';
@@ -61,6 +61,11 @@ export function reviewingIn(sandbox: Sandbox, kind: ReviewerKind = 'waits'): Rev
   mkdirSync(directory, { recursive: true });
   const command = `'${process.execPath}' '${REVIEWER}' '${directory}' ${kind}`;
   const file = (name: string) => `${directory}/${name}`;
+  // Whole from its first moment: the reviewer looks all the time.
+  const put = (name: string, text: string) => {
+    writeFileSync(file(`${name}.new`), text);
+    renameSync(file(`${name}.new`), file(name));
+  };
   const words: Reviewing['words'] = (heads, ...more) => [
     'trigger',
     '--worker',
@@ -101,11 +106,11 @@ export function reviewingIn(sandbox: Sandbox, kind: ReviewerKind = 'waits'): Rev
       return { process: see(pid), ...told };
     },
     submit: async (id, verdict) => {
-      writeFileSync(file(`submit-${id}`), verdict);
+      put(`submit-${id}`, verdict);
       await eventually('it is submitted', () => existsSync(file(`submit-${id}.done`)));
       return (JSON.parse(readFileSync(file(`submit-${id}.done`), 'utf8')) as { status: number }).status;
     },
-    exit: (run, code) => writeFileSync(file(`exit-${run}`), String(code)),
+    exit: (run, code) => put(`exit-${run}`, String(code)),
     // What it starts to submit inherits the mark, but not the command line.
     alive: () =>
       startedWith(`REEVE_HOME=${sandbox.home}`).filter(({ pid }) => {

@@ -128,11 +128,11 @@ const SCENES: readonly Scene[] = [
     reach: (page) => page.getByText('No such session').waitFor(),
   },
   {
-    title: 'not authorised',
+    title: 'not signed in',
     prepare: (daemon) => {
       daemon.isAuthorised = false;
     },
-    reach: (page) => page.getByText('Not signed in').waitFor(),
+    reach: (page) => page.getByRole('heading', { name: 'Not signed in' }).waitFor(),
   },
 ];
 

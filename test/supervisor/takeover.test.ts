@@ -336,7 +336,10 @@ describe('the id of an earlier run', () => {
 });
 
 it('a stop that finds the session taken over by another says so, with exit code 4', async () => {
+  // Its keeper, which may be quicker, does not come to write the outcome itself: the stop does, and waits there.
+  sandbox.env['REEVE_CHECKPOINT'] = `keeper.recorded=wait:${sandbox.path('never')}`;
   await launch('a', 'sleep', '60');
+  delete sandbox.env['REEVE_CHECKPOINT'];
   const go = sandbox.path('go');
   const stopping = finished(
     sandbox.start(['stop', '--json', 'a'], {

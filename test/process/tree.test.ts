@@ -134,6 +134,17 @@ describe('a stranger', () => {
     expect(found({ facts: family, marked: [201], keeper })).toEqual({ 201: ['mark'] });
   });
 
+  it('is whoever bears the harness’s own mark and is older than the harness: its number was another’s then', () => {
+    const mark = 'HARNESS_PID=20';
+    const table = fakeTable([fact(15, 1), fact(20, 1), fact(25, 1)], { [mark]: [15, 25] });
+    const harness = { ...HERE, pid: 20, startTime: '200' };
+    const roots = { runId: 'r-1', keeper: null, harness, harnessMarks: [mark], cgroupPids: () => [] };
+    expect(findTree(table, roots).map(({ pid, signs }) => ({ pid, signs }))).toEqual([
+      { pid: 20, signs: ['record'] },
+      { pid: 25, signs: ['mark'] },
+    ]);
+  });
+
   it('is a "child" that is older than the keeper', () => {
     const old = { startTime: '999' };
     expect(

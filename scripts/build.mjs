@@ -1,19 +1,31 @@
 // Bundles the package into dist/: JavaScript of ours and of our dependencies in a few flat files, the native SQLite
 // module left outside. Flat, because the keeper's program and the finaliser are found beside the code that uses them.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
 import { build } from 'vite';
 
 // What every start needs.
 const CORE =
-  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch|reconcile|awake|proof)|src\/process\/(?!outsider-tree|owner-note|darwin|end-tree|harness-below|run-mark)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:config-check|config-path|context|harness-launch|home|launch|liveness|owner-words|reeve|start-claimed)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch|reconcile|awake|proof)|src\/process\/(?!outsider-tree|owner-note|darwin|end-tree|harness-below|run-mark)|src\/api\/(?:errors|nearest|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:config-check|config-path|context|harness-launch|home|launch|liveness|owner-words|reeve|own-program|start-claimed)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
 // What every end of a run needs, and with it every look at one.
 const ENDING =
   /src\/lifecycle\/(?:reconcile|awake|proof)\.ts|src\/process\/(?:end-tree|run-mark)\.ts|src\/supervisor\/(?:adapter-of|finalise|lineage|obstacle|reconcile|reports|retire|take-writes|tree-of)\.ts/;
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', { recursive: true, force: true });
+
+const BUILD = {
+  version: JSON.parse(readFileSync('package.json', 'utf8')).version,
+  build: hashOf([
+    ...filesBelow('src'),
+    ...filesBelow('web'),
+    'scripts/build.mjs',
+    'package.json',
+    'package-lock.json',
+  ]),
+};
 
 // Programs as CommonJS: Node loads that, and built-in modules from it, several times faster, and they start often.
 await bundle(
@@ -30,13 +42,30 @@ for (const program of ['hook/hook.sh', 'hook/opencode-plugin.mjs']) {
 }
 chmodSync('dist/reeve.cjs', 0o755);
 await build({ configFile: 'web/vite.config.ts', logLevel: 'warn' });
+// Last: what a running program compares itself with.
+writeFileSync('dist/build.json', `${JSON.stringify(BUILD)}\n`);
 execFileSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+
+function filesBelow(directory) {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`)
+    .toSorted();
+}
+
+function hashOf(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(path).update('\0').update(readFileSync(path));
+  return hash.digest('hex').slice(0, 12);
+}
 
 async function bundle(input, format, ending) {
   const bundled = await rolldown({
     input,
     platform: 'node',
     external: ['@photostructure/sqlite', 'pg-native'],
+    // Which build a process is of, whatever is on disk by then.
+    transform: { define: { REEVE_BUILD: JSON.stringify(BUILD) } },
     // jsonc-parser's main file loads its parts by names that a bundler cannot see.
     resolve: { mainFields: ['module', 'main'] },
     // What is meant to be loaded late, but something else loads early, makes every start slower without a word.

@@ -310,6 +310,8 @@ export const screenSchema = z
 export const daemonSchema = z
   .object({
     version: z.string(),
+    build: z.string(),
+    schema: z.int(),
     pid: z.int(),
     host: z.string(),
     user: z.string(),

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { renderHelp, renderVerbHelp } from './help.ts';
 import { printError } from './output.ts';
 import { parse } from './parse.ts';
+import { ownBuild } from '../supervisor/own-program.ts';
 import { VERBS } from './verbs.ts';
 
 // A reader that went away (`reeve ls | head`) is not an error.
@@ -42,7 +42,6 @@ function wantsJson(args: readonly string[]): boolean {
 }
 
 function version(): string {
-  // The package's own file, which npm always writes with a version.
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  const { version: number, build, schema } = ownBuild();
+  return `${number} (build ${build}, schema ${schema})`;
 }

@@ -21,7 +21,7 @@ export async function withReeve(work: (reeve: Reeve) => Promise<number>): Promis
 export function openPatiently(): Promise<Reeve> {
   const tell = (words: string) => void process.stderr.write(`${printable(words)}\n`);
   const patience = { forMs: waitSeconds() * 1_000, ...(process.stderr.isTTY ? { tell } : {}) };
-  return openReeve({ patience });
+  return openReeve({ patience, tell });
 }
 
 function waitSeconds(): number {

@@ -3,7 +3,7 @@
  * keepers of their own, and what it knows is in the store. It
  *   holds the lock → opens the store → listens → is on record → goes on until it is told to end.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import { enforceBudgets } from '../supervisor/budgets.ts';
 import { openContext } from '../supervisor/context.ts';
@@ -22,6 +22,7 @@ import { readConfig } from '../supervisor/config.ts';
 import type { StoredEvent } from '../supervisor/events.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
+import { ownBuild, replacedBy } from '../supervisor/own-program.ts';
 import { keepContinuity } from '../supervisor/ownership/continuity.ts';
 import { isHere } from '../supervisor/reach.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
@@ -51,6 +52,8 @@ const BUDGETS_EVERY_MS = 7_000;
 /** Whoever looks at reviews settles them first; this is for those who only wait to be told. */
 const REVIEWS_EVERY_MS = 10_000;
 const RECOUNT_EVERY_MS = 60_000;
+/** An update that is seen twice is done: it takes a second or two. */
+const PROGRAM_EVERY_MS = 3_000;
 /** What is spent is known so soon; when nothing was written, that takes a look at the status of some files. */
 const LEDGER_EVERY_MS = 5_000;
 /** From the lock to the record a daemon takes some milliseconds. */
@@ -65,10 +68,12 @@ export interface ServeOptions {
   readonly ready: (record: DaemonRecord) => void;
   /** Ends it. */
   readonly signal: AbortSignal;
+  /** Has the program that is on disk now take over, which ends this one; throws when that did not come up. */
+  readonly handOver: () => Promise<void>;
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
-  const context = await openContext();
+  const context = await openContext({ tell: options.log });
   try {
     requireOwn(context);
     const release = becomeDaemon(context.home);
@@ -153,7 +158,7 @@ async function begin(
   atEnd(() => closed(socket));
   const { server, port } = await listenOnLoopback(app, context, options.port);
   atEnd(() => closed(server));
-  const parts = startParts(context, metrics, health, options.log);
+  const parts = startParts(context, metrics, health, options);
   atEnd(() => parts.close());
   const notifier = notifications(context, latestSeq, options);
   health.ask('notifications', () => {
@@ -185,7 +190,7 @@ async function begin(
   ];
   const following = followers.map((each) => follow(context, { changes, health }, each, closing));
   atEnd(async () => void (await Promise.all(following)));
-  record = recordDaemon(context, port, ownVersion());
+  record = recordDaemon(context, port);
   options.ready(record);
 }
 
@@ -198,7 +203,7 @@ function startParts(
   context: Context,
   metrics: Metrics,
   health: Health,
-  log: (text: string) => void,
+  { log, handOver }: Pick<ServeOptions, 'log' | 'handOver'>,
 ): { loop: Loop; close(): Promise<void> } {
   const observer = observeLive({ ...context, actor: 'daemon' });
   const ledger = ledgerFor({ ...context, actor: 'daemon' }, (problem) => log(`ledger: ${problem}`));
@@ -251,6 +256,7 @@ function startParts(
         return 'counted';
       },
     },
+    { name: 'program', everyMs: PROGRAM_EVERY_MS, round: watchProgram(handOver, log) },
   ];
   const loop = startLoop(parts, health, log);
   return {
@@ -259,6 +265,34 @@ function startParts(
       spools.close();
       await loop.close();
     },
+  };
+}
+
+/**
+ * After an update this daemon goes on as it was, and starts nothing more: it gives way to the one on disk. One that does
+ * not come up is not tried again, and this one says so for as long as it is there.
+ */
+function watchProgram(handOver: () => Promise<void>, log: (text: string) => void): () => Promise<string> {
+  let seen: string | null = null;
+  let failure: unknown;
+  return async () => {
+    const other = replacedBy();
+    if (other !== seen) {
+      [seen, failure] = [other, undefined];
+      return other === null ? `build ${ownBuild().build}` : `build ${other} is being installed`;
+    }
+    if (other === null) return `build ${ownBuild().build}`;
+    if (failure === undefined) {
+      log(`program: build ${other} is on disk and takes over`);
+      try {
+        await handOver();
+        return `build ${other} has taken over`;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const because = failure instanceof Error ? failure.message : String(failure);
+    throw new Error(`Build ${other} is on disk, but could not take over from this one: ${because}`);
   };
 }
 
@@ -283,10 +317,4 @@ async function isOfThisHost(context: Context, { runId }: StoredEvent): Promise<b
   if (context.store.engine === 'sqlite' || runId === null) return true;
   const found = await context.store.run(runId);
   return found !== null && isHere(context, found);
-}
-
-function ownVersion(): string {
-  // The package's own file, which npm always writes with a version.
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

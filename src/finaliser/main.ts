@@ -32,7 +32,8 @@ async function main(runId: string, record: string): Promise<void> {
   }
 }
 
-const PASSING = new Set(['store_unavailable', 'store_full', 'state_directory', 'EACCES']);
+/** The daemon of an older Reeve gives way to a newer one by itself, within seconds. */
+const PASSING = new Set(['store_unavailable', 'store_full', 'state_directory', 'daemon_older', 'EACCES']);
 
 function isPassing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && PASSING.has(String(error.code));

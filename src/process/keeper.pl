@@ -49,6 +49,7 @@ my $LOOK_AGAIN_SECONDS = 30; # After one that could not say when: killed, or the
 my $OWNER_SECONDS = 1; # How soon a run learns that the keeper above it was killed. A look reads two small files.
 my $EINTR = 4;
 my $HOLD_LIMIT_SECONDS = 8; # For an owner that is over on record to be gone; the launcher waits ten for a report.
+my $FINALISER_TRIES = 30; # One a second: an update takes a few. Whoever looks next finalises from the record otherwise.
 my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk space before the exit counts as unknown.
 
 # What ends a terminal or a session must not end the one process that can say how the harness ended.
@@ -538,6 +539,10 @@ sub finalise {
     # What is held stays held, and the finaliser lets go of it when the outcome is on record.
     my $F_SETFD = 2;
     fcntl $_, $F_SETFD, 0 for values %held;
+    # In the middle of an update it is away for a moment. Not a word of it may get into the harness's output.
+    for (1 .. $FINALISER_TRIES) { last if -e $finaliser[1]; sleep 1; }
+    exit 1 unless -e $finaliser[1];
+    open $_, '>', '/dev/null' for *STDOUT, *STDERR;
     $ENV{REEVE_HELD} = join "\n", map { fileno($held{$_}) . " $_" } keys %held;
     exec { $finaliser[0] } @finaliser, $record;
     exit 1; # The record is on disk: the next reader finalises from it.

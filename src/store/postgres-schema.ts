@@ -9,7 +9,8 @@ import type pg from 'pg';
 import { ReeveError } from '../api/errors.ts';
 import { migrationsFrom } from './migrations.ts';
 import { isConnectionLoss, reasonOf } from './postgres-errors.ts';
-import { SCHEMA_VERSION } from './schema-version.ts';
+import { newer, SCHEMA_VERSION, upgraded } from './schema-version.ts';
+import type { Migrating } from './sql.ts';
 
 export const SCHEMA = 'reeve';
 /**
@@ -24,23 +25,31 @@ const MIGRATION_LOCK = 7_233_391;
 /** An index on years of history takes its time, and whoever comes second waits for it. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
+const VERSION = `select max(version) as version from ${SCHEMA}.schema_version`;
+
 const NO_SUCH_TABLE = '42P01';
 const NO_SUCH_SCHEMA = '3F000';
 const NO_RIGHT = '42501';
 const READ_ONLY = '25006';
 
+const OTHER_HOSTS = 'Update Reeve on every host that uses it: older ones are refused.';
+
 export type TransactionKind = 'read' | 'write';
 
-/** Begins, works, commits; or rolls back, unless there is nobody left to tell. */
+/**
+ * Begins, works, commits; or rolls back, unless there is nobody left to tell. `known` is the place of a store that was
+ * brought up to date: then the same message asks whether a newer Reeve has migrated it since, by whose rules this one
+ * does not go.
+ */
 export async function inSchema<T>(
   client: pg.Client,
-  kind: TransactionKind,
+  { kind, known }: { readonly kind: TransactionKind; readonly known: string | null },
   work: () => Promise<T>,
 ): Promise<T> {
-  await client.query(
-    `begin isolation level read committed${kind === 'read' ? ' read only' : ''}; ${SETTINGS}`,
-  );
+  const begin = `begin isolation level read committed${kind === 'read' ? ' read only' : ''}; ${SETTINGS}`;
   try {
+    if (known === null) await client.query(begin);
+    else requireSame(known, await client.query(`${begin}; ${VERSION}`));
     const result = await work();
     await client.query('commit');
     return result;
@@ -50,17 +59,24 @@ export async function inSchema<T>(
   }
 }
 
-/**
- * A store that is up to date is only read: by a role that may make no tables, on a standby, and while somebody else
- * holds a lock. Returns whether there is something to be done.
- */
-export async function needsMigration(client: pg.Client, place: string): Promise<boolean> {
-  const version = await versionOf(client);
+/** The answers of a message of several statements, the last of which is about the version. */
+function requireSame(place: string, answers: unknown): void {
+  const last = (answers as readonly pg.QueryResult<{ version: number | null }>[]).at(-1);
+  const version = last?.rows[0]?.version ?? 0;
   if (version > SCHEMA_VERSION) throw newer(place, version);
-  return version < SCHEMA_VERSION;
 }
 
-export async function migrate(client: pg.Client, place: string): Promise<void> {
+/**
+ * A store that is up to date is only read: by a role that may make no tables, on a standby, and while somebody else
+ * holds a lock. Null when there is nothing to be done.
+ */
+export async function versionToMigrate(client: pg.Client, place: string): Promise<number | null> {
+  const version = await versionOf(client);
+  if (version > SCHEMA_VERSION) throw newer(place, version);
+  return version < SCHEMA_VERSION ? version : null;
+}
+
+export async function migrate(client: pg.Client, place: string, { tell }: Migrating): Promise<void> {
   const run = async (text: string, values: readonly unknown[] = []) =>
     (await client.query({ text, values: [...values], query_timeout: MIGRATION_TIMEOUT_MS } as pg.QueryConfig))
       .rows;
@@ -75,6 +91,7 @@ export async function migrate(client: pg.Client, place: string): Promise<void> {
     if (version > SCHEMA_VERSION) throw newer(place, version);
     for (const statement of migrationsFrom(version, 'postgres')) await run(statement);
     if (version < SCHEMA_VERSION) await run('insert into schema_version values ($1)', [SCHEMA_VERSION]);
+    if (version > 0 && version < SCHEMA_VERSION) tell?.(upgraded(place, version, OTHER_HOSTS));
   } catch (error) {
     throw isRefusal(error) ? unmade(place, error) : error;
   }
@@ -82,9 +99,7 @@ export async function migrate(client: pg.Client, place: string): Promise<void> {
 
 async function versionOf(client: pg.Client): Promise<number> {
   try {
-    const { rows } = await client.query<{ version: number | null }>(
-      `select max(version) as version from ${SCHEMA}.schema_version`,
-    );
+    const { rows } = await client.query<{ version: number | null }>(VERSION);
     return rows[0]?.version ?? 0;
   } catch (error) {
     if ([NO_SUCH_TABLE, NO_SUCH_SCHEMA].includes(codeOf(error))) return 0;
@@ -108,13 +123,5 @@ function unmade(place: string, cause: unknown): ReeveError {
       hint: 'Call any command of this Reeve once on the primary server, as a role that may create a schema and tables; then grant this role the use of them.',
       cause,
     },
-  );
-}
-
-function newer(place: string, version: number): ReeveError {
-  return new ReeveError(
-    'store_newer',
-    `The store at ${place} was written by a newer Reeve (schema ${version}, this one knows ${SCHEMA_VERSION}).`,
-    { hint: 'Update this Reeve; nothing was changed.' },
   );
 }

@@ -17,11 +17,11 @@ import { eventOrderIn } from './postgres-event-order.ts';
 import { planFrom } from './postgres-parameters.ts';
 import type { Environment } from './postgres-parameters.ts';
 import { PostgresPool } from './postgres-pool.ts';
-import { inSchema, migrate, needsMigration, SCHEMA } from './postgres-schema.ts';
+import { inSchema, migrate, SCHEMA, versionToMigrate } from './postgres-schema.ts';
 import type { TransactionKind } from './postgres-schema.ts';
 import { CHANNEL, watchPostgres } from './postgres-watch.ts';
 import { wasCommitted } from './sql.ts';
-import type { Row, Sql, SqlDriver, SqlValue } from './sql.ts';
+import type { Migrating, Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 
 /** A CLI command needs one connection, a daemon a few. */
 const MAX_CONNECTIONS = 4;
@@ -50,6 +50,7 @@ export interface Patience {
 export interface PostgresOptions {
   readonly environment?: Environment;
   readonly patience?: Patience;
+  readonly migrating?: Migrating;
 }
 
 export async function openPostgres(address: string, options: PostgresOptions = {}): Promise<SqlDriver> {
@@ -59,9 +60,11 @@ export async function openPostgres(address: string, options: PostgresOptions = {
     connectPostgres(plan, { applicationName, queryTimeoutMs: QUERY_TIMEOUT_MS });
   const pool = new PostgresPool(connect('reeve'), MAX_CONNECTIONS);
   const patience = options.patience ?? { forMs: PATIENCE_MS };
+  // Null until the tables are there, and are those of this Reeve.
+  let known: string | null = null;
   const transaction = <T>(kind: TransactionKind, work: (client: pg.Client) => Promise<T>) =>
     retried(place, patience, (giveUpAtMs) =>
-      pool.use(giveUpAtMs, (client) => inSchema(client, kind, () => work(client))),
+      pool.use(giveUpAtMs, (client) => inSchema(client, { kind, known }, () => work(client))),
     );
   const read: SqlDriver['read'] = (work) => transaction('read', (client) => work(sqlOf(client)));
   const driver: SqlDriver = {
@@ -78,9 +81,13 @@ export async function openPostgres(address: string, options: PostgresOptions = {
     close: () => pool.close(),
   };
   try {
-    if (await transaction('read', (client) => needsMigration(client, place))) {
-      await transaction('write', (client) => migrate(client, place));
+    const version = await transaction('read', (client) => versionToMigrate(client, place));
+    if (version !== null) {
+      const { migrating = {} } = options;
+      if (version > 0) await migrating.before?.();
+      await transaction('write', (client) => migrate(client, place, migrating));
     }
+    known = place;
   } catch (error) {
     await pool.close();
     throw error;

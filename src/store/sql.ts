@@ -51,6 +51,14 @@ export interface SqlDriver {
   close(): Promise<void>;
 }
 
+/** What a store that an older Reeve made is brought up to date with. */
+export interface Migrating {
+  /** Throws where it must not be done now. */
+  readonly before?: () => Promise<void>;
+  /** Hears what was done, in a sentence. */
+  readonly tell?: (words: string) => void;
+}
+
 export function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Promise<T>): Promise<T> {
   const op = randomUUID();
   return driver.write(op, (sql) => work(sql, op));

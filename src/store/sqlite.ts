@@ -2,12 +2,12 @@
  * SQLite: the store of one machine. Write-ahead log with synchronous=FULL, so that what was answered is on disk.
  * Many processes open it at once; none of them may see "busy", and none may harm a file that is not ours.
  */
-import { chmodSync, closeSync, existsSync, openSync, statSync, watch } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { ReeveError } from '../api/errors.ts';
-import { SCHEMA_VERSION } from './schema-version.ts';
-import type { Durability, Row, Sql, SqlDriver, SqlValue } from './sql.ts';
+import { newer, SCHEMA_VERSION, upgraded } from './schema-version.ts';
+import type { Durability, Migrating, Row, Sql, SqlDriver, SqlValue } from './sql.ts';
 import { DatabaseSync } from './sqlite-binding.ts';
 import { RESULT, resultOf } from './sqlite-result.ts';
 
@@ -25,10 +25,10 @@ const OTHERS = 0o077;
 
 type Statement = StatementSyncInstance;
 
-export async function openSqlite(path: string): Promise<SqlDriver> {
+export async function openSqlite(path: string, migrating: Migrating = {}): Promise<SqlDriver> {
   const connection = new Connection(path);
   try {
-    await inTurn(() => connection.prepareSchema());
+    await inTurn(() => connection.prepareSchema(migrating));
   } catch (error) {
     connection.close();
     throw error;
@@ -128,6 +128,7 @@ class Connection {
 
   /** Which file was opened; null until it surely is there. */
   #file: string | null = null;
+  #isPrepared = false;
 
   constructor(path: string) {
     this.#path = path;
@@ -140,26 +141,54 @@ class Connection {
     });
   }
 
-  async prepareSchema(): Promise<void> {
+  async prepareSchema(migrating: Migrating): Promise<void> {
     const version = this.#explained(() => this.#schemaVersionAtOnce());
     await this.#switchToLog();
     this.#database.exec('pragma synchronous = full; pragma foreign_keys = on');
     this.#file = fileAt(this.#path);
     closeToOthers(this.#path);
-    if (version === SCHEMA_VERSION) return;
+    if (version !== SCHEMA_VERSION) await this.#migrate(version, migrating);
+    this.#isPrepared = true;
+  }
+
+  async #migrate(version: number, { before, tell }: Migrating): Promise<void> {
+    if (version > 0) await before?.();
     const { migrationsFrom } = await import('./migrations.ts');
-    await this.transaction(async () => {
-      // Read again: of many openers of a fresh directory, one migrates and the others find it done.
-      for (const statement of migrationsFrom(this.#schemaVersion(), 'sqlite')) this.#database.exec(statement);
+    const done = await this.transaction(async () => {
+      // Read again: of many openers, one migrates and the others find it done.
+      const from = this.#schemaVersion();
+      const statements = migrationsFrom(from, 'sqlite');
+      const backup = from > 0 && statements.length > 0 ? this.#backUp(from) : null;
+      for (const statement of statements) this.#database.exec(statement);
       this.#database.exec(
         `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
       );
+      return { from, backup };
     });
+    if (done.backup !== null) tell?.(upgraded(this.#path, done.from, `As it was, it is in ${done.backup}.`));
+  }
+
+  /** By another connection, which reads what was committed while this one holds the lock: nobody writes meanwhile. */
+  #backUp(version: number): string {
+    const backup = `${this.#path}.schema-${version}`;
+    const unfinished = `${backup}.new`;
+    rmSync(unfinished, { force: true });
+    // For this user alone; SQLite takes an empty file as good as none.
+    closeSync(openSync(unfinished, 'wx', OWN_MODE));
+    const reader = new DatabaseSync(this.#path);
+    try {
+      reader.prepare('vacuum into ?').run(unfinished);
+    } finally {
+      reader.close();
+    }
+    renameSync(unfinished, backup);
+    return backup;
   }
 
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     this.#requireSameFile();
     try {
+      this.#requireSameSchema();
       return await work(this.sql);
     } catch (error) {
       throw this.#explain(error);
@@ -181,6 +210,7 @@ class Connection {
   async #transact<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     this.#begin();
     try {
+      this.#requireSameSchema();
       const result = await work(this.sql);
       this.#database.exec('commit');
       return result;
@@ -196,10 +226,15 @@ class Connection {
 
   /** Moved away or replaced, it is still open here, while others begin another one: there would be two owners. */
   #requireSameFile(): void {
-    if (this.#file === null || fileAt(this.#path) === this.#file) return;
-    throw new ReeveError('store_unavailable', `${this.#path} is not the file any more that was opened.`, {
-      hint: 'Put it back, or end what has it open (reeve serve stop) and begin anew.',
-    });
+    if (this.#file !== null && fileAt(this.#path) !== this.#file) throw replaced(this.#path);
+  }
+
+  /** Migrated since by a newer Reeve: whoever has it open still would go on by rules that are not in force any more. */
+  #requireSameSchema(): void {
+    if (!this.#isPrepared) return;
+    const [version] = Object.values(this.#statement('pragma user_version').get() ?? {});
+    if (version === SCHEMA_VERSION) return;
+    throw Number(version) > SCHEMA_VERSION ? newer(this.#path, Number(version)) : replaced(this.#path);
   }
 
   /** SQLite does not wait with this one when another opener of a fresh file writes to it, so it is tried again. */
@@ -262,13 +297,7 @@ class Connection {
         },
       );
     }
-    if (version > SCHEMA_VERSION) {
-      throw new ReeveError(
-        'store_newer',
-        `${this.#path} was written by a newer Reeve (schema ${version}, this one knows ${SCHEMA_VERSION}), so it was not touched.`,
-        { hint: 'Update this Reeve, or choose another state directory with REEVE_HOME.' },
-      );
-    }
+    if (version > SCHEMA_VERSION) throw newer(this.#path, version);
     return version;
   }
 
@@ -324,6 +353,12 @@ class Connection {
         return error;
     }
   }
+}
+
+function replaced(path: string): ReeveError {
+  return new ReeveError('store_unavailable', `${path} is not the file any more that was opened.`, {
+    hint: 'Put it back, or end what has it open (reeve serve stop) and begin anew.',
+  });
 }
 
 /** SQLite needs these at once: the database, its log, the log's index, and the directory. */

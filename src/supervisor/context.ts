@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly store?: string;
   readonly actor?: string;
   readonly environment?: Environment;
+  /** Hears, in a sentence, when the store of an older Reeve was upgraded. */
+  readonly tell?: (words: string) => void;
   /** How long a PostgreSQL that cannot be reached is waited for; by default 10 seconds. */
   readonly patience?: Patience;
 }
@@ -58,11 +60,18 @@ export function isWithheld(options: OpenOptions): boolean {
 }
 
 export async function openContext(options: OpenOptions = {}): Promise<Context> {
-  const { home, table, environment } = await openMachine(options);
+  const machine = await openMachine(options);
+  const { home, table, environment } = machine;
   if (isWithheld(options)) throw notFromInside();
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
+  const migrating = {
+    before: async () => (await import('./daemon-place.ts')).refuseBesideOlderDaemon(machine),
+    ...(options.tell === undefined ? {} : { tell: options.tell }),
+  };
   const store = await openStore(
-    postgres === '' ? { sqlite: home.database } : { postgres, environment, ...patienceOf(options) },
+    postgres === ''
+      ? { sqlite: home.database, migrating }
+      : { postgres, environment, migrating, ...patienceOf(options) },
   );
   const context = {
     home,

@@ -15,6 +15,7 @@ import { signalProven } from '../process/run-tree.ts';
 import { holdAlone } from '../store/sole-holder.ts';
 import type { Machine } from './context.ts';
 import type { Home } from './home.ts';
+import { ownBuild } from './own-program.ts';
 
 export interface DaemonPlace {
   readonly directory: string;
@@ -32,6 +33,10 @@ export interface DaemonRecord {
   readonly process: ProcessIdentity;
   readonly startedAtMs: number;
   readonly version: string;
+  /** Which build of that version; a record of an earlier Reeve does not say. */
+  readonly build?: string;
+  /** Of the store, as that daemon knows it; a record of an earlier Reeve does not say. */
+  readonly schema?: number;
   /** On the loopback; the socket is in the place itself. */
   readonly port: number;
 }
@@ -63,12 +68,12 @@ export function becomeDaemon(home: Home): (() => void) | null {
 }
 
 /** Only by the one that holds the lock. */
-export function recordDaemon(machine: Machine, port: number, version: string): DaemonRecord {
+export function recordDaemon(machine: Machine, port: number): DaemonRecord {
   const { record } = daemonPlace(machine.home);
   const written: DaemonRecord = {
     process: identify(machine.table, process.pid),
     startedAtMs: Date.now(),
-    version,
+    ...ownBuild(),
     port,
   };
   writeFileSync(`${record}.new`, `${JSON.stringify(written)}\n`, { mode: 0o600 });
@@ -109,15 +114,32 @@ export function findDaemon(machine: Machine): DaemonSeen {
   return liveness.is === 'dead' ? { is: 'none' } : { is: 'unknown', record, because: liveness.because };
 }
 
+/** It would go on by rules that are not in force any more, and end what should live. */
+export function refuseBesideOlderDaemon(machine: Machine): void {
+  const seen = findDaemon(machine);
+  if (seen.is === 'none' || seen.record.schema === ownBuild().schema) return;
+  const { pid, version } = summarise(seen.record);
+  throw new ReeveError(
+    'daemon_older',
+    `The store has to be upgraded, but a daemon of an older Reeve still uses it: pid ${pid}, version ${version}.`,
+    { hint: 'Put this one in its place: reeve serve --replace --detach    Or end it: reeve serve stop' },
+  );
+}
+
 export interface DaemonSummary {
   readonly pid: number;
   readonly version: string;
+  /** Null of one that is older than builds are told apart. */
+  readonly build: string | null;
+  readonly schema: number | null;
   readonly since: string;
   readonly url: string;
 }
 
-export function summarise({ process: { pid }, version, startedAtMs, port }: DaemonRecord): DaemonSummary {
-  return { pid, version, since: new Date(startedAtMs).toISOString(), url: `http://127.0.0.1:${port}` };
+export function summarise(record: DaemonRecord): DaemonSummary {
+  const { process: identity, version, build = null, schema = null, startedAtMs, port } = record;
+  const since = new Date(startedAtMs).toISOString();
+  return { pid: identity.pid, version, build, schema, since, url: `http://127.0.0.1:${port}` };
 }
 
 export function alreadyServed(record: DaemonRecord): ReeveError {
@@ -161,11 +183,24 @@ const KILL_LIMIT_MS = 5_000;
 const POLL_MS = 20;
 
 /** The daemon that was there, now proven gone; null when there was none. No run is touched by it. */
-export async function stopDaemon(machine: Machine): Promise<DaemonRecord | null> {
+export function stopDaemon(machine: Machine): Promise<DaemonRecord | null> {
+  return endDaemon(machine, () => false);
+}
+
+/** The same for whoever takes its place. One that was started in the foreground may wait for the end of that one. */
+export function displaceDaemon(machine: Machine): Promise<DaemonRecord | null> {
+  return endDaemon(machine, () => {
+    const release = becomeDaemon(machine.home);
+    release?.();
+    return release !== null;
+  });
+}
+
+async function endDaemon(machine: Machine, hasLetGo: () => boolean): Promise<DaemonRecord | null> {
   const seen = findDaemon(machine);
   if (seen.is === 'none') return null;
   const { record } = seen;
-  const isGone = () => probe(machine.table, record.process).is === 'dead';
+  const isGone = () => probe(machine.table, record.process).is === 'dead' || hasLetGo();
   for (const [signal, limitMs] of [
     ['SIGTERM', STOP_GRACE_MS],
     ['SIGKILL', KILL_LIMIT_MS],

@@ -36,6 +36,7 @@ import { newId } from './new-id.ts';
 import { keepContinuity, registerHost } from './ownership/continuity.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import { holderOf } from './ownership/holder.ts';
+import { requireSameProgram } from './own-program.ts';
 import { requireProgram } from './require-program.ts';
 import { startClaimed } from './start-claimed.ts';
 import type { Started, StartResult } from './start-claimed.ts';
@@ -282,6 +283,7 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
   }
   if (request.cwd === '') throw new ReeveError('usage', 'The directory to run in cannot be an empty text.');
   containmentLimit(context);
+  requireSameProgram();
   if (request.graceMs !== undefined && !(request.graceMs >= 0)) {
     throw new ReeveError('usage', 'The grace must be a number of milliseconds that is not negative.');
   }

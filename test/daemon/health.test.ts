@@ -106,6 +106,7 @@ const WELL = {
   notifications: 'off',
   sessions: 'good',
   figures: 'good',
+  program: 'good',
   budgets: 'good',
   ledger: 'good',
   reviews: 'good',

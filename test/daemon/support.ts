@@ -110,6 +110,17 @@ async function start(sandbox: Sandbox): Promise<{ seen: Seen; port: number }> {
   return { seen: see(pid), port: Number(new URL(url).port) };
 }
 
+/** Asks whichever daemon serves the sandbox right now. */
+export async function askDaemon(
+  sandbox: Sandbox,
+  method: string,
+  target: string,
+  question: Question = {},
+): Promise<Answer> {
+  const place = { port: 0, socket: join(sandbox.home, 'daemon', 'socket'), token: '' };
+  return whole(await asked(place, method, target, { ...question, via: 'socket' }));
+}
+
 interface Place {
   readonly port: number;
   readonly socket: string;

@@ -352,6 +352,22 @@ describe('the schema', () => {
     await expect(openPostgres(url)).rejects.toMatchObject({ code: 'store_newer' });
     expect(await sql(url, 'select version from schema_version order by 1')).toHaveLength(2);
   });
+
+  test('upgraded by a newer Reeve while it is open here, is neither read nor written any more', async () => {
+    const url = await server.createDatabase();
+    const driver = await openPostgres(url);
+    await sql(url, `insert into schema_version values (${SCHEMA_VERSION + 1})`);
+    const refusal = { code: 'store_newer' };
+    await expect(driver.read((each) => each.all('select 1 as one'))).rejects.toMatchObject(refusal);
+    const counted = driver.write('o', (each) => each.run(`insert into counters values ('planted', 1)`));
+    await expect(counted).rejects.toMatchObject(refusal);
+    // Not left in the middle of something: taken back, it is used again.
+    await sql(url, `delete from schema_version where version > ${SCHEMA_VERSION}`);
+    expect(await driver.read((each) => each.all('select count(*) as n from counters'))).toStrictEqual([
+      { n: 0 },
+    ]);
+    await driver.close();
+  });
 });
 
 async function expectUnavailable(work: Promise<unknown>): Promise<void> {

@@ -1,5 +1,7 @@
 /** `serve`: the daemon in this terminal, in the background, ended, or looked at. */
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../../api/errors.ts';
@@ -11,12 +13,14 @@ import { askDaemon } from '../../supervisor/daemon-client.ts';
 import {
   alreadyServed,
   daemonPlace,
+  displaceDaemon,
   findDaemon,
   prepareDaemonPlace,
   stopDaemon,
   summarise,
 } from '../../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
+import { loadWholeProgram } from '../../supervisor/own-program.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
@@ -42,7 +46,7 @@ export async function serve(action: string | undefined, options: ServeOptions): 
   refuseInside(machine);
   // Before the one that is there is ended, and said here rather than in a log.
   readConfig(machine.environment);
-  if (options.replace === true) await stopDaemon(machine);
+  if (options.replace === true) await displaceDaemon(machine);
   return options.detach === true ? inBackground(machine, options) : here(options);
 }
 
@@ -61,15 +65,64 @@ export function refuseInside({ environment }: Machine): void {
 
 async function here(options: ServeOptions): Promise<number> {
   const { serve: daemon } = await import('../../daemon/serve.ts');
+  loadWholeProgram();
   const leave = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => leave.abort());
+  let successor: Successor | null = null;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      // Once this one has left, a signal is meant for whoever it waits for.
+      if (leave.signal.aborted) successor?.process.kill(signal);
+      leave.abort();
+    });
   await daemon({
     port: options.port,
     signal: leave.signal,
     log: (text) => process.stderr.write(`${new Date().toISOString()} ${inLine(text)}\n`),
     ready: (record) => print(options, summarise(record), `reeve serves (pid ${process.pid}). ${WAYS}`),
+    handOver: async () => {
+      successor = startSuccessor(options.port);
+      const hasLeft = once(leave.signal, 'abort').then(() => 'left' as const);
+      const code = await Promise.race([successor.exited, hasLeft]);
+      if (code === 'left') return;
+      successor = null;
+      throw new Error(`it exited with ${code}`);
+    },
   });
+  return successor === null ? 0 : remain(successor);
+}
+
+interface Successor {
+  readonly process: ChildProcess;
+  readonly exited: Promise<number>;
+}
+
+/** What `ps` shows of a daemon in the background, and by what that one knows that nobody waits for it. */
+const BACKGROUND = 'reeve-daemon';
+
+/** The program that is on disk now. It ends this one when it has come up. */
+function startSuccessor(port: number | undefined): Successor {
+  const child = spawn(process.execPath, argumentsFor(port, ['--replace']), {
+    argv0: process.argv0,
+    detached: process.argv0 === BACKGROUND,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+  return { process: child, exited };
+}
+
+/** Whoever started a daemon in the foreground, a terminal or a service manager, waits for the end of this process. */
+async function remain({ process: child, exited }: Successor): Promise<number> {
+  if (process.argv0 !== BACKGROUND) return exited;
+  child.unref();
   return 0;
+}
+
+function argumentsFor(port: number | undefined, more: readonly string[] = []): string[] {
+  const given = port === undefined ? [] : ['--port', String(port)];
+  return [SMALL, process.argv[1] ?? '', 'serve', ...given, ...more];
 }
 
 const WAYS = 'Page: reeve open    End: reeve serve stop';
@@ -85,13 +138,12 @@ export async function startDaemon(machine: Machine, port: number | undefined): P
   const { log } = daemonPlace(machine.home);
   const before = beginLog(machine, log);
   const file = openSync(log, 'a', 0o600);
-  const args = [
-    SMALL,
-    process.argv[1] ?? '',
-    'serve',
-    ...(port === undefined ? [] : ['--port', String(port)]),
-  ];
-  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', file, file], cwd: '/' });
+  const child = spawn(process.execPath, argumentsFor(port), {
+    argv0: BACKGROUND,
+    detached: true,
+    stdio: ['ignore', file, file],
+    cwd: '/',
+  });
   closeSync(file);
   const exited = new Promise<number>((resolve, reject) => {
     child.once('error', reject);
@@ -162,8 +214,9 @@ async function status(machine: Machine, options: ServeOptions): Promise<number> 
   const lines = Object.entries(parts).map(
     ([name, { is, says }]) => `  ${name.padEnd(14)} ${is.padEnd(10)} ${says}`,
   );
-  const { pid, version, since, url } = summarise(record);
-  const head = `pid ${pid}, version ${version}, for ${age(Date.parse(since), Date.now())}, at ${url}`;
+  const { pid, version, build, schema, since, url } = summarise(record);
+  const program = `version ${version} (build ${build ?? 'unknown'}, schema ${schema ?? 'unknown'})`;
+  const head = `pid ${pid}, ${program}, for ${age(Date.parse(since), Date.now())}, at ${url}`;
   print(options, { ...summarise(record), parts }, [head, ...lines].join('\n'));
   return 0;
 }

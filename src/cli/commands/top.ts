@@ -1,5 +1,6 @@
 /** `top`: the overview of `ls`, live. On a screen where there is one; otherwise as text; with --json once. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadWholeProgram } from '../../supervisor/own-program.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
@@ -8,6 +9,7 @@ import type { OutputOptions } from '../output.ts';
 const CLOSING_LIMIT_MS = 1_000;
 
 export async function top(options: OutputOptions): Promise<number> {
+  if (options.json !== true) loadWholeProgram();
   const reeve = await openReeve();
   let code = 1;
   try {

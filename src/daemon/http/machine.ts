@@ -9,6 +9,7 @@ import {
   removeShimsFrom,
   shimStatesIn,
 } from '../../supervisor/harness-settings.ts';
+import { ownBuild } from '../../supervisor/own-program.ts';
 import { addOperation } from './operation.ts';
 import type { App } from './operation.ts';
 import type { Parts } from './parts.ts';
@@ -33,10 +34,10 @@ function addItself(app: App, { context, record }: Parts): void {
     says: 'Who answers here.',
     answer: daemonSchema,
     does: async () => {
-      const { process: identity, startedAtMs, version } = record();
+      const { process: identity, startedAtMs } = record();
       const { home, store, actor } = context;
       return {
-        version,
+        ...ownBuild(),
         pid: identity.pid,
         host: identity.host,
         user: actor,

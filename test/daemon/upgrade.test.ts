@@ -1,0 +1,141 @@
+/** The program on disk is replaced while it runs, as `npm install -g` does it. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { installAt } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
+import { eventually, isAlive, see } from '../support/processes.ts';
+import { createSandbox, finished } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+import { askDaemon } from './support.ts';
+
+let sandbox: Sandbox;
+let installed: Installation;
+const started: ChildProcess[] = [];
+beforeEach(() => {
+  sandbox = createSandbox();
+  installed = installAt(sandbox.path('installed'));
+});
+afterEach(async () => {
+  await sandbox.json(['serve', 'stop']);
+  for (const child of started.splice(0)) if (child.exitCode === null) await once(child, 'exit');
+  await sandbox.cleanUp();
+});
+
+/** The program of the installation that is then updated. */
+function start(...args: string[]): ChildProcess {
+  const child = spawn(process.execPath, [installed.cli, ...args], { env: sandbox.env, cwd: sandbox.root });
+  started.push(child);
+  return child;
+}
+async function run<T>(...args: string[]): Promise<T> {
+  return JSON.parse((await finished(start(...args))).stdout) as T; // The caller names the shape it then compares.
+}
+
+interface Served {
+  readonly pid: number;
+  readonly build: string;
+  readonly parts: Readonly<Record<string, { is: string; says: string }>>;
+}
+const recorded = () =>
+  JSON.parse(readFileSync(join(sandbox.home, 'daemon', 'daemon.json'), 'utf8')) as {
+    process: { pid: number };
+    build: string;
+  };
+/** The build is updated when the daemon of the new one is on record. */
+const takenOver = (other: string) =>
+  eventually('the new build has taken over', () => recorded().build === other && recorded(), 60_000);
+
+const work = async (session: string) =>
+  (await sandbox.json<{ run: { pid: number } }>(['run', '-d', '-s', session, '--', 'sleep', '600'])).run;
+
+describe('a daemon whose program was replaced', () => {
+  it('in the background gives way to the new build, and the runs go on', async () => {
+    const { pid, build } = await run<Served>('serve', '--detach', '--json');
+    expect(build).toBe(installed.build);
+    const before = see(pid);
+    const running = see((await work('web')).pid);
+    const other = installed.update();
+    const now = await takenOver(other);
+    expect(now.process.pid).not.toBe(pid);
+    await eventually('the old one is gone', () => !isAlive(before));
+    expect(isAlive(running)).toBe(true);
+    const status = await run<Served>('serve', 'status', '--json');
+    expect(status).toMatchObject({ build: other, parts: { program: { is: 'good' } } });
+  });
+
+  it('in the foreground stays, for whoever waits for it, until the new one ends', async () => {
+    const waited = start('serve');
+    await once(waited.stdout as NodeJS.ReadableStream, 'data');
+    const other = installed.update();
+    const now = await takenOver(other);
+    expect(waited.exitCode).toBeNull();
+    expect(now.process.pid).not.toBe(waited.pid);
+    const successor = see(now.process.pid);
+    waited.kill('SIGTERM');
+    expect(await once(waited, 'exit')).toStrictEqual([0, null]);
+    expect(isAlive(successor)).toBe(false);
+  });
+
+  it('stays, says so and is unwell when the new build does not come up', async () => {
+    const { pid } = await run<Served>('serve', '--detach', '--json');
+    const other = installed.updateToBroken(9);
+    const program = await eventually(
+      'it tells of the failure',
+      async () => {
+        const { parts } = await sandbox.json<Served>(['serve', 'status']);
+        return parts['program']?.is === 'broken' && parts['program'];
+      },
+      60_000,
+    );
+    expect(program.says).toContain(other);
+    expect(program.says).toContain('exited with 9');
+    expect(recorded().process.pid).toBe(pid);
+  });
+
+  it('answers what it was never asked before, from what it loaded at its start; and starts nothing', async () => {
+    await run<Served>('serve', '--detach', '--json');
+    const running = see((await work('web')).pid);
+    installed.updateToBroken(9);
+    for (const path of ['/v1/scan', '/v1/sessions/web/why', '/v1/doctor', '/v1/usage', '/v1/reviews'])
+      expect([path, (await askDaemon(sandbox, 'GET', path)).status]).toStrictEqual([path, 200]);
+    const body = { argv: ['sleep', '600'], session: 'other', cwd: sandbox.root };
+    const refused = await askDaemon(sandbox, 'POST', '/v1/run', { body });
+    expect(refused.json()).toMatchObject({ error: { code: 'program_replaced' } });
+    expect((await askDaemon(sandbox, 'POST', '/v1/sessions/web/stop', { body: {} })).status).toBe(200);
+    expect(isAlive(running)).toBe(false);
+  });
+});
+
+describe('a keeper whose program is away in the middle of an update', () => {
+  it('waits for it with the exit on record, and writes nothing into the log of the run', async () => {
+    const go = sandbox.path('go');
+    const script = `until [ -e ${go} ]; do sleep 0.05; done; echo said; exit 3`;
+    const { run: begun } = await run<{ run: { logPath: string; id: string } }>(
+      'run',
+      '-d',
+      '-s',
+      'web',
+      '--json',
+      '--',
+      'sh',
+      '-c',
+      script,
+    );
+    installed.remove();
+    writeFileSync(go, '');
+    await eventually('the exit is on record', () =>
+      existsSync(join(sandbox.home, 'runs', begun.id, 'exit.json')),
+    );
+    installed.putBack();
+    const ended = await eventually('its keeper has ended it', async () => {
+      const { run: now } = await sandbox.show('web');
+      return now.outcome !== null && now;
+    });
+    expect(ended).toMatchObject({ outcome: 'failed', exitCode: 3 });
+    expect(readFileSync(begun.logPath, 'utf8')).toBe('said\n');
+  });
+});

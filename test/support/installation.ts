@@ -1,0 +1,60 @@
+/** A copy of the built package in a place of the test's own, which can be updated in place as npm does it. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Installation {
+  readonly cli: string;
+  readonly build: string;
+  /** All of it is replaced by another build. Returns that one's name. */
+  update(): string;
+  /** The same, with a program that ends at once with this code. */
+  updateToBroken(code: number): string;
+  remove(): void;
+  putBack(): void;
+}
+
+export function installAt(root: string): Installation {
+  const dist = join(root, 'dist');
+  mkdirSync(root);
+  const putBack = () => cpSync(join(REPOSITORY, 'dist'), dist, { recursive: true });
+  putBack();
+  cpSync(join(REPOSITORY, 'package.json'), join(root, 'package.json'));
+  symlinkSync(join(REPOSITORY, 'node_modules'), join(root, 'node_modules'));
+  const { build } = JSON.parse(readFileSync(join(dist, 'build.json'), 'utf8')) as { build: string };
+  const cli = join(dist, 'reeve.cjs');
+  const update = () => {
+    const other = build.split('').toReversed().join('');
+    const names = filesIn(dist);
+    const parts = names.filter((name) => PART.test(name));
+    for (const name of names) {
+      let text = readFileSync(join(dist, name), 'utf8').replaceAll(build, other);
+      for (const part of parts) text = text.replaceAll(part, `updated-${part}`);
+      rmSync(join(dist, name));
+      writeFileSync(join(dist, parts.includes(name) ? `updated-${name}` : name), text, { mode: 0o755 });
+    }
+    return other;
+  };
+  return {
+    cli,
+    build,
+    update,
+    updateToBroken: (code) => {
+      const other = update();
+      writeFileSync(cli, `process.exit(${code})`);
+      return other;
+    },
+    remove: () => rmSync(dist, { recursive: true }),
+    putBack,
+  };
+}
+
+/** The name of a part has a hash, so every build has others. */
+const PART = /^.+-[\w-]{8}\.c?js$/;
+
+function filesIn(directory: string): string[] {
+  const entries = readdirSync(directory, { withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}

@@ -28,6 +28,7 @@ export const ERRORS = {
   tmux_unknown: { httpStatus: 503, exitCode: 7 },
   daemon_running: { httpStatus: 409, exitCode: 4 },
   daemon_older: { httpStatus: 409, exitCode: 4 },
+  daemon_stopping: { httpStatus: 503, exitCode: 7 },
   no_daemon: { httpStatus: 503, exitCode: 3 },
   unauthorised: { httpStatus: 401, exitCode: 1 },
   forbidden: { httpStatus: 403, exitCode: 1 },

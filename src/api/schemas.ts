@@ -72,6 +72,9 @@ export const runSchema = z
     containment: nullable(z.string()),
     parent: nullable(z.string()).openapi({ description: 'The run inside which it was started.' }),
     owner: nullable(z.string()).openapi({ description: 'The run with whose end it is dealt with.' }),
+    onParentEnd: nullable(z.enum(CHILD_POLICIES)).openapi({
+      description: 'What becomes of it when that run ends; null when it is nobody’s child.',
+    }),
     logPath: nullable(z.string()),
   })
   .strict()

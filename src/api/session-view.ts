@@ -30,6 +30,8 @@ export interface RunView {
   readonly parent: string | null;
   /** The run with whose end it is dealt with: its parent, or who took it over from that; null when there is none. */
   readonly owner: string | null;
+  /** What becomes of it when that one ends; null when it is nobody's child. */
+  readonly onParentEnd: OnParentEnd | null;
 }
 
 /** A run that was started inside another one. */

@@ -33,6 +33,8 @@ export function askDaemon(
         path,
         timeout: LIMIT_MS,
         headers: {
+          // Whoever reads the answer is in a terminal.
+          'reeve-words': 'cli',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(authorization === undefined ? {} : { authorization }),
         },

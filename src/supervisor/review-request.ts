@@ -117,7 +117,7 @@ export function reviewerCommand(context: Context, request: TriggerRequest): Revi
   if (reviewer !== undefined && harness !== undefined) {
     throw usage('Both a reviewer and a harness were given', 'One of them is enough.');
   }
-  if (harness === 'command') throw usage('A command as the reviewer is given with --reviewer');
+  if (harness === 'command') throw usage('A command is given as the reviewer, and not as the harness');
   if (harness !== undefined) return { is: 'harness', harness };
   const argv = reviewer ?? readConfig(context.environment).review.reviewer;
   if (argv !== null && argv.length > 0) return { is: 'command', argv };

@@ -74,6 +74,7 @@ export function viewRun(run: Run, liveness: RunView['liveness']): RunView {
     logPath: run.logPath,
     parent: run.parent?.startedBy ?? null,
     owner: run.parent?.ownerId ?? null,
+    onParentEnd: run.parent?.onParentEnd ?? null,
   };
 }
 

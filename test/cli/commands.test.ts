@@ -91,6 +91,7 @@ describe('shapes', () => {
         containment: AS_ROOT ? 'cgroup' : bestContainment(),
         parent: null,
         owner: null,
+        onParentEnd: null,
         logPath: join(sandbox.home, 'runs', started.run.id, 'output.log'),
       },
     });

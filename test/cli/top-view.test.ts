@@ -117,6 +117,23 @@ describe('questions', () => {
     expect(text.split('\n').at(-1)).toBe('y stop it   n leave it');
   });
 
+  it('before a stop: which children end with it, and what becomes of the others', () => {
+    const of = (onParentEnd: 'cancel' | 'adopt' | 'detach') => ({
+      run: { parent: 'r-web', owner: 'r-web', onParentEnd },
+    });
+    const state = open(
+      ASKING,
+      sessionView('review', 'working', of('cancel')),
+      sessionView('lint', 'working', of('cancel')),
+      sessionView('docs', 'idle', of('adopt')),
+      sessionView('watch', 'working', of('detach')),
+    );
+    const text = screen({ ...state, mode: { is: 'confirm', action: 'stop', session: ASKING } }).join('\n');
+    expect(text).toMatch(/child +(review and lint|lint and review) end with it/);
+    expect(text).toMatch(/child +docs waits for the next run of the session/);
+    expect(text).toMatch(/child +watch goes on by itself/);
+  });
+
   it('before a stop of what may not live, that too', () => {
     const session = sessionView('a', 'unknown', { run: { liveness: 'unknown' } });
     expect(screen(asking('stop', session)).join('\n')).toContain('4711 on box, unknown');

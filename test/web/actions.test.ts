@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { pageStage } from './stage.ts';
 import type { Visit } from './stage.ts';
 import type { FakeDaemon } from './fake-daemon.ts';
+import { familyWorld } from './fake-families.ts';
 import { tenSessions } from './fake-scenes.ts';
+import { end } from './fake-verbs.ts';
 
 const stage = pageStage();
 
@@ -37,6 +39,29 @@ describe('stopping', () => {
     await dialog.waitFor({ state: 'detached' });
     expect(await page.locator(':focus').innerText()).toBe('Stop…');
     expect(posts(daemon)).toEqual([]);
+  });
+
+  test('names the child sessions that end with it, and says what becomes of the others', async () => {
+    const world = familyWorld();
+    const { page, daemon } = await stage.visit(world, {
+      path: `/s/${world.named('lead-claude').detail.id}`,
+    });
+    await page.locator('.live-mark.is-live').waitFor();
+    await button(page, 'Stop…').click();
+    const fates = page.getByRole('dialog').getByRole('list', { name: 'Child sessions' });
+    await expect
+      .poll(() => fates.getByRole('listitem').allInnerTexts())
+      .toEqual([
+        'review-pr-7 ends with it.',
+        'docs-child waits for the next run of the session, and ends if none comes in time.',
+        'lint-pr-7 goes on by itself.',
+      ]);
+    // While it is open, it is kept current.
+    end(daemon, daemon.world.named('review-pr-7'), 'failed', 'it exited with code 3');
+    await expect.poll(() => fates.getByText('review-pr-7').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await button(page, 'Retire…').click();
+    await fates.getByText('docs-child').waitFor();
   });
 
   test('stops exactly the run that was shown, with progress, and tells the result', async () => {

@@ -54,6 +54,7 @@ export function familyWorld(nowMs = Date.now()): FakeWorld {
     harness: 'command',
     argv: ['npm', 'run', 'lint'],
     parent: review.detail.run,
+    onParentEnd: 'detach',
     tokens: null,
     budgets: [BUDGETS.within],
   });
@@ -62,6 +63,7 @@ export function familyWorld(nowMs = Date.now()): FakeWorld {
     status: 'needs-input',
     waitingFor: 'permission to fetch',
     parent: run,
+    onParentEnd: 'adopt',
     tokens: 12_300,
   });
   const gone = world.add({ name: 'old-review', status: 'superseded', parent: run });

@@ -7,6 +7,7 @@ import type {
   SessionDetailView,
 } from '../../src/api/http-views.ts';
 import type { ChildView, RunView } from '../../src/api/session-view.ts';
+import type { OnParentEnd } from '../../src/lifecycle/child.ts';
 import type { Outcome } from '../../src/lifecycle/run.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
 
@@ -50,6 +51,7 @@ export interface Plan {
   readonly children?: (parent: RunView) => readonly ChildView[];
   /** The run that it is a child of. */
   readonly parent?: RunView;
+  readonly onParentEnd?: OnParentEnd;
   readonly tokens?: number | null;
   readonly budgets?: readonly BudgetView[];
   readonly doubt?: string;
@@ -232,6 +234,7 @@ function runOf(
     containment: 'cgroup',
     parent: plan.parent?.id ?? null,
     owner: plan.parent?.id ?? null,
+    onParentEnd: plan.parent === undefined ? null : (plan.onParentEnd ?? 'cancel'),
     logPath: mode === 'detached' ? `/home/alice/.local/state/reeve/runs/${id}/output.log` : null,
     ...(outcome === null ? {} : EXITS[outcome]),
   };

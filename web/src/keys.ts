@@ -13,10 +13,17 @@ export interface RowKeys {
 }
 
 let rowKeys: RowKeys | null = null;
+/** Slash was pressed before there was a search to go to. Any other key takes that back. */
+let isSearchWanted = false;
 
-/** Returns how to give them up. */
+/**
+ * Returns how to give them up. Both belong into a layout effect: other effects, and what undoes them, run after the
+ * next paint, and a key that is pressed before it would go to the page that was left.
+ */
 export function takeRowKeys(keys: RowKeys): () => void {
   rowKeys = keys;
+  if (isSearchWanted) keys.focusSearch();
+  isSearchWanted = false;
   return () => {
     if (rowKeys === keys) rowKeys = null;
   };
@@ -44,15 +51,16 @@ export function startKeys(): void {
 }
 
 function take(key: string): boolean {
+  // The route changes before the page does.
+  const rows = route.value.page === 'overview' ? rowKeys : null;
+  isSearchWanted = false;
   switch (key) {
     case 'j':
     case 'k':
-      rowKeys?.move(key === 'j' ? 1 : -1);
-      return rowKeys !== null;
+      rows?.move(key === 'j' ? 1 : -1);
+      return rows !== null;
     case '/':
-      if (rowKeys === null) go('/');
-      // From a session's page, the overview is only there after this has been dealt with.
-      setTimeout(() => rowKeys?.focusSearch());
+      search(rows);
       return true;
     case 'v':
       go(route.value.page === 'reviews' ? '/' : REVIEWS_HREF);
@@ -61,14 +69,20 @@ function take(key: string): boolean {
       isHelpOpen.value = true;
       return true;
     case 'Escape':
-      return leave();
+      return leave(rows);
     default:
       return false;
   }
 }
 
-function leave(): boolean {
-  if (rowKeys !== null) return rowKeys.leaveSearch();
+function search(rows: RowKeys | null): void {
+  if (rows !== null) return rows.focusSearch();
+  isSearchWanted = true;
+  go('/');
+}
+
+function leave(rows: RowKeys | null): boolean {
+  if (rows !== null) return rows.leaveSearch();
   if (route.value.page === 'overview') return false;
   go('/');
   return true;

@@ -22,7 +22,7 @@ export function footer(state: TopState, { columns, rows }: Size): Line[] {
   const { mode } = state;
   const keys = keysLine(state, columns);
   const trouble = troubleLines(state, columns);
-  if (mode.is === 'confirm') return [...question(mode, state.nowMs, columns), ...trouble, keys];
+  if (mode.is === 'confirm') return [...question(mode, state, columns), ...trouble, keys];
   if (mode.is === 'help') return [keys];
   if (mode.is === 'reviews') return [...trouble, keys];
   const said = [...trouble, ...happenings(state, columns)];

@@ -1,5 +1,7 @@
 /** What a person is asked before a run is ended or started: all that is needed to say yes or no. */
+import { endOfFamily, fateSentence } from '../../api/family-end.ts';
 import type { RunView, SessionView } from '../../api/session-view.ts';
+import { CHILD_POLICIES } from '../../lifecycle/child.ts';
 import { hostName } from '../../lifecycle/reach.ts';
 import { span } from '../render/line.ts';
 import type { Line } from '../render/line.ts';
@@ -23,11 +25,12 @@ const MODES: Readonly<Record<RunView['mode'], string>> = {
 
 export function question(
   { action, session }: { readonly action: Action; readonly session: SessionView },
-  nowMs: number,
+  { sessions, nowMs }: { readonly sessions: readonly SessionView[]; readonly nowMs: number },
   columns: number,
 ): Line[] {
   const title = `${action === 'stop' ? 'Stop' : 'Resume'} ${session.name}?`;
-  const facts = action === 'stop' ? stopFacts(session, nowMs) : resumeFacts(session, nowMs, columns);
+  const facts =
+    action === 'stop' ? stopFacts(session, sessions, nowMs) : resumeFacts(session, nowMs, columns);
   return [
     [
       span('── ', dim),
@@ -38,7 +41,7 @@ export function question(
   ];
 }
 
-function stopFacts({ run }: SessionView, nowMs: number): Fact[] {
+function stopFacts({ run }: SessionView, sessions: readonly SessionView[], nowMs: number): Fact[] {
   const doubt = run.liveness === 'alive' ? '' : `, ${run.liveness}`;
   const host = hostName(run.host);
   return [
@@ -47,7 +50,18 @@ function stopFacts({ run }: SessionView, nowMs: number): Fact[] {
     ['since', when(run.startedAt, nowMs)],
     ['owner', run.actor],
     ['ends', 'its whole tree: all that it started'],
+    ...childFacts(sessions, run.id),
   ];
+}
+
+/** The sessions that it started: those that end with it first, then what becomes of the others. */
+function childFacts(sessions: readonly SessionView[], runId: string): Fact[] {
+  const fates = endOfFamily(sessions, runId);
+  return CHILD_POLICIES.flatMap((policy): Fact[] => {
+    const names = fates[policy].map(({ name }) => name);
+    const sentence = fateSentence(policy, names);
+    return sentence === null ? [] : [['child', sentence]];
+  });
 }
 
 function resumeFacts(

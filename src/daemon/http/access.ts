@@ -55,7 +55,7 @@ export function createAccess(token: string, browsers: Browsers): Access {
     while (wrongCodesAtMs.length > 0 && isOver(wrongCodesAtMs[0] ?? 0, nowMs)) wrongCodesAtMs.shift();
     if (wrongCodesAtMs.length >= MAX_WRONG_CODES)
       throw new ReeveError('busy', 'Too many wrong codes were entered; wait a minute.', {
-        hint: 'Or open the link that `reeve open --print` prints.',
+        hint: 'Or run `reeve open` on this machine, which needs no code.',
       });
     const found = [...links].find(([, link]) => isSame(link.code, code))?.[0];
     if (found === undefined) wrongCodesAtMs.push(nowMs);

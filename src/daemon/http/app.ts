@@ -8,6 +8,7 @@ import type { Caller, Sender } from './access.ts';
 import { addActing } from './acting.ts';
 import { limitBodies, limitTo, MAX_UNPROVEN_BODY_BYTES } from './body-limits.ts';
 import { DOCS_STYLE, docsPage } from './docs-page.ts';
+import { answerBeforeEnd } from './ending.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
 import { addReporting } from './reporting.ts';
@@ -30,7 +31,7 @@ export function createApp(parts: Parts): App {
     // What the library refuses by itself: a body that is not the JSON that it says it is.
     if (error instanceof HTTPException && error.status < 500)
       return answerError(request, new ReeveError('usage', `${error.message}.`));
-    if (!(error instanceof ReeveError))
+    if (!(error instanceof ReeveError) && !hasLeft(request.req.raw))
       parts.log(`${request.req.routePath} failed: ${error.stack ?? error.message}`);
     return answerError(request, error);
   });
@@ -75,6 +76,7 @@ export function createApp(parts: Parts): App {
     request.set('isProven', isProven);
     await next();
   });
+  app.use(answerBeforeEnd(parts.closing));
   app.use(limitBodies());
   app.use(async (request, next) => {
     if (request.req.method === 'POST') requireJson(request.req.header('content-type'));
@@ -92,6 +94,11 @@ export function createApp(parts: Parts): App {
   addMachine(app, parts);
   addDocumentation(app, parts);
   return app;
+}
+
+/** Whoever broke off its own request: there is nobody to answer, and nothing for anybody to look into. */
+function hasLeft({ signal }: globalThis.Request): boolean {
+  return signal.aborted;
 }
 
 type Headers = { header(name: string): string | undefined };

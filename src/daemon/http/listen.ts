@@ -6,6 +6,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { ReeveError } from '../../api/errors.ts';
 import type { Context } from '../../supervisor/context.ts';
 import { daemonPlace, lastDaemon } from '../../supervisor/daemon-place.ts';
+import { FINISH_WITHIN_MS } from './ending.ts';
 import type { Via } from './access.ts';
 import type { App } from './operation.ts';
 
@@ -119,11 +120,14 @@ function listening(server: Server, listen: () => void): Promise<void> {
   });
 }
 
-/** Answers in flight are finished; those that would go on for ever have been told to end. */
+/** For an answer on its way to somebody who is slow to read it. */
+const READ_WITHIN_MS = 500;
+
+/** Answers in flight are finished, or told that they are not; those that would go on for ever have been told to end. */
 export function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    setTimeout(() => server.closeAllConnections(), 1_000).unref();
+    setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS + READ_WITHIN_MS).unref();
   });
 }

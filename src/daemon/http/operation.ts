@@ -6,6 +6,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { ERRORS, ReeveError } from '../../api/errors.ts';
 import { errorSchema } from '../../api/schemas.ts';
 import type { Caller, Via } from './access.ts';
+import { hintFor, WORDS_HEADER, wordsOf } from './hint-words.ts';
 
 export interface Environment {
   Bindings: { via: Via };
@@ -100,7 +101,8 @@ export function answerError(request: Request, error: unknown): Response {
       : new ReeveError('failed', 'The daemon failed in a way it did not foresee; its log tells more.', {
           cause: error,
         });
-  const { code, message, hint, details } = known;
+  const { code, message, details } = known;
+  const hint = hintFor(wordsOf(request.req.header(WORDS_HEADER)), known.hint);
   const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
   return request.json(value, ERRORS[code].httpStatus as ContentfulStatusCode);
 }

@@ -30,7 +30,7 @@ export function addSigningIn(app: App, { access }: Parts, small: MiddlewareHandl
     const cookie = access.signIn({ code: typeof code === 'string' ? code : '' }, Date.now());
     if (cookie === null) {
       throw new ReeveError('unauthorised', 'This code is wrong, was used, or is older than a minute.', {
-        hint: 'Run `reeve open --print` for another one.',
+        hint: 'Run `reeve open` for another one.',
       });
     }
     request.header('set-cookie', cookie);

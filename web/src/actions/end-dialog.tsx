@@ -1,10 +1,14 @@
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
+import { endOfFamily, FATE_WORDS } from '../../../src/api/family-end.ts';
 import type { SessionDetailView, TreeView } from '../../../src/api/http-views.ts';
 import type { SessionView } from '../../../src/api/session-view.ts';
+import { CHILD_POLICIES } from '../../../src/lifecycle/child.ts';
 import { treePath, verbPath } from '../api/paths.ts';
 import { post } from '../api/request.ts';
 import { useLoaded, valueOf } from '../live/loaded.ts';
 import { now } from '../live/now.ts';
+import { overviewState, sessions } from '../live/sessions.ts';
 import { FailureText } from '../parts/message.tsx';
 import { ownerWords } from '../session/run-words.ts';
 import { ProcessTable } from '../session/process-table.tsx';
@@ -89,7 +93,31 @@ function WhatEnds({ session: { run, name } }: { readonly session: SessionDetailV
       </dl>
       {loaded.is === 'failed' && <FailureText failure={loaded.failure} />}
       {tree !== null && <ProcessTable processes={tree.processes} />}
+      <WhatBecomesOfChildren runId={run.id} />
     </>
+  );
+}
+
+/** As the overview knows them now, while the dialog is open: a child may start, or end, under one's eyes. */
+function WhatBecomesOfChildren({ runId }: { readonly runId: string }) {
+  if (overviewState.value.is !== 'ready') return <p class="dim">Its child sessions are not loaded yet.</p>;
+  const fates = endOfFamily([...sessions.value.values()], runId);
+  const told = CHILD_POLICIES.filter((policy) => fates[policy].length > 0);
+  if (told.length === 0) return null;
+  return (
+    <ul class="fates" role="list" aria-label="Child sessions">
+      {told.map((policy) => (
+        <li key={policy} class={`fate-${policy}`}>
+          {fates[policy].map(({ id, name }, index) => (
+            <Fragment key={id}>
+              {index > 0 && ', '}
+              <b>{name}</b>
+            </Fragment>
+          ))}{' '}
+          {FATE_WORDS[policy][fates[policy].length === 1 ? 'one' : 'several']}.
+        </li>
+      ))}
+    </ul>
   );
 }
 

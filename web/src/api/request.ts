@@ -1,15 +1,18 @@
 /** Asks the daemon. Whatever does not succeed is a `RequestFailure`, with what a person should read. */
 import type { ErrorView } from '../../../src/api/http-views.ts';
 
+/** So that hints speak of what there is on the page, and not of the fields of a request. */
+const WORDS = { 'reeve-words': 'page' };
+
 // The daemon and this page come from one package, so its answers have the types of the contract; they are not checked.
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await ask(path, { signal: signal ?? null })) as T;
+  return (await ask(path, { headers: WORDS, signal: signal ?? null })) as T;
 }
 
 export async function post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
   return (await ask(path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...WORDS },
     body: JSON.stringify(body),
     signal: signal ?? null,
   })) as T;

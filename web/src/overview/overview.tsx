@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RequestFailure } from '../api/request.ts';
 import { loadOverview } from '../live/feed.ts';
 import { earlierCount, overviewState, sessions } from '../live/sessions.ts';
@@ -30,8 +30,11 @@ export function Overview() {
 
 function Sessions() {
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => takeRowKeys({ move, ...searchKeys(search) }), []);
-  useEffect(returnFocus, []);
+  useLayoutEffect(() => takeRowKeys({ move, ...searchKeys(search) }), []);
+  useEffect(() => {
+    // Somebody who came by slash, or was faster than the paint, is in the search already.
+    if (document.activeElement !== search.current) returnFocus();
+  }, []);
   useEffect(() => {
     // What a person waits for when opening the page; `test/web` measures it.
     requestAnimationFrame(() => performance.mark('reeve:rows'));

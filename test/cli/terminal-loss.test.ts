@@ -91,6 +91,59 @@ describe('a command that ignores a hang-up', () => {
     },
     LIMIT_MS,
   );
+
+  it(
+    'ends also when the leader of its session is killed, and with it only their right to the terminal',
+    async () => {
+      const terminal = onTerminal(`exec ${REEVE} run -s a -- sh -c '${STUBBORN}'`);
+      const worker = await sandbox.pidFrom('ready');
+      // So that it does not close the terminal when its child is gone.
+      terminal.kill('SIGSTOP');
+      signalSeen(launcherOf(worker), 'SIGKILL');
+      expect(await endedRun()).toMatchObject({
+        outcome: 'stopped',
+        signal: 'SIGTERM',
+        reason: expect.stringContaining('terminal was closed'),
+      });
+      terminal.kill('SIGKILL');
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('a run in a session of its own, which is on a terminal that nobody tells it about', () => {
+  const apart = `setsid --wait ${REEVE} run -s a -- sh -c`;
+
+  it(
+    'has been hung up when its command saw by itself that the terminal was gone',
+    async () => {
+      const looking = 'echo $$ > ready; while [ -t 1 ]; do sleep 0.02; done; exit 4';
+      const terminal = onTerminal(`${apart} '${looking}'`);
+      await sandbox.pidFrom('ready');
+      terminal.kill('SIGKILL');
+      expect(await endedRun()).toMatchObject({
+        outcome: 'stopped',
+        exitCode: 4,
+        reason: expect.stringContaining('terminal was closed'),
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'hears of a hang-up that comes a moment before the terminal is gone',
+    async () => {
+      const terminal = onTerminal(`${apart} '${STUBBORN}'`);
+      const worker = await sandbox.pidFrom('ready');
+      const keeper = see(parentOf(worker.pid));
+      const before = pausesOf(keeper);
+      signalSeen(keeper, 'SIGHUP');
+      await eventually('it has looked, and found its terminal there', () => pausesOf(keeper) >= before + 3);
+      terminal.kill('SIGKILL');
+      expect(await endedRun()).toMatchObject({ outcome: 'stopped', signal: 'SIGTERM' });
+    },
+    LIMIT_MS,
+  );
 });
 
 describe('the end of a terminal is not meant for', () => {
@@ -128,12 +181,15 @@ describe('the end of a terminal is not meant for', () => {
   );
 });
 
-it(
-  'a hang-up that somebody only sends, with the terminal still there, is the command’s own business',
-  async () => {
+it.each([
+  ['', 'exec', ''],
+  [', also under nohup', 'nohup', '> out 2>&1; true'],
+])(
+  'a hang-up that somebody only sends, with the terminal still there, is the command’s own business%s',
+  async (_, before, behind) => {
     const counting =
       'trap "echo hup >> hups" HUP; echo $$ > ready; while [ ! -e hups ]; do sleep 0.02; done; exit 3';
-    const terminal = onTerminal(`exec ${REEVE} run -s a -- sh -c '${counting}'`);
+    const terminal = onTerminal(`${before} ${REEVE} run -s a -- sh -c '${counting}' ${behind}`);
     const worker = await sandbox.pidFrom('ready');
     signalSeen(launcherOf(worker), 'SIGHUP');
     expect(await endedRun()).toMatchObject({ outcome: 'failed', exitCode: 3 });
@@ -141,6 +197,12 @@ it(
   },
   LIMIT_MS,
 );
+
+/** How often it has gone to sleep: while it looks again and again it does so after each look, otherwise once. */
+function pausesOf({ pid }: Seen): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^voluntary_ctxt_switches:\s*(\d+)$/m.exec(status)?.[1]);
+}
 
 /** The kernel sends the signal before it takes the terminal away; nothing of it is waiting to be delivered any more. */
 async function heardOfIt({ pid }: Seen): Promise<void> {

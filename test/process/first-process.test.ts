@@ -12,7 +12,8 @@ it.runIf(process.platform === 'linux').each(['subreaper', 'marks'] as const)(
     // Only looked at, never ended.
     const look = lookAtTree(
       table,
-      { id: 'r-0000000000000000', keeper: first, harness: first, containment: { by } },
+      // A name of its own: other tests start strangers that bear the mark of some run.
+      { id: 'r-of-the-first-process', keeper: first, harness: first, containment: { by } },
       [],
       () => [],
     );

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import {
   closeSync,
   constants,
+  existsSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -19,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readExit } from '../../src/process/run-directory.ts';
 import { eventually, isAlive, isExecuting, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
-import { endStarted, remember } from './started.ts';
+import { endStarted, remember, start } from './started.ts';
 
 const KEEPER = fileURLToPath(new URL('../../src/process/keeper.pl', import.meta.url));
 const PRCTL = process.arch === 'arm64' ? '167' : '157';
@@ -166,42 +167,153 @@ describe('a keeper', () => {
 
 describe('a keeper in a pane', () => {
   let terminal: ChildProcess;
+  /** The keeper of the run that this one is inside of, or what stands for it. */
+  let above: Seen;
 
-  async function keepInPane(watcher: string, ...command: string[]): Promise<Kept> {
+  /** It has its order, and nothing may have been done about that yet. */
+  async function orderInPane(
+    { watcher = '', firstLook = 1, checkpoint = '' },
+    ...command: string[]
+  ): Promise<{ keeper: Seen; orders: number }> {
     writeFileSync(path('watcher'), `echo $$ >> ${path('looks')}\n${watcher}\n`);
     execFileSync('mkfifo', [path('order')]);
     const orders = openSync(path('order'), constants.O_RDWR | constants.O_NONBLOCK);
-    const line = ['perl', ...words('pane', 1)].map((word) => `'${word}'`).join(' ');
+    const line = ['perl', ...words('pane', firstLook)].map((word) => `'${word}'`).join(' ');
     terminal = spawn('script', ['-qec', `exec ${line}`, '/dev/null'], {
       stdio: ['pipe', 'ignore', 'inherit'],
-      env: { PATH: process.env['PATH'] },
+      env: { PATH: process.env['PATH'], REEVE_CHECKPOINT: checkpoint },
     });
-    const exited = new Promise<void>((resolve) => terminal.once('close', () => resolve()));
     remember(terminal.pid ?? 0);
     const keeper = await eventually('the keeper', () => childrenOf(terminal.pid ?? 0)[0]);
     const order = orderOf(...command);
     writeSync(orders, `${Buffer.byteLength(order)}\n${order}`);
+    return { keeper: remember(keeper), orders };
+  }
+
+  async function keepInPane(
+    options: Parameters<typeof orderInPane>[0],
+    ...command: string[]
+  ): Promise<Omit<Kept, 'exited'>> {
+    const { keeper, orders } = await orderInPane(options, ...command);
     const pid = await eventually('it executes', () => /^executing (\d+)/.exec(read('report'))?.[1]);
     closeSync(orders);
-    return { keeper: remember(keeper), harness: remember(Number(pid)), exited };
+    return { keeper, harness: remember(Number(pid)) };
   }
+
+  /** What holds the other end of the terminal is killed with it. */
+  const closeTerminal = () => signalSeen(remember(terminal.pid ?? 0), 'SIGKILL');
+  const isOver = (keeper: Seen) => eventually('the keeper is done', () => !isAlive(keeper));
+  const UNMOVED = 'trap "" HUP; while :; do sleep 0.1; done';
 
   it.each([
     ['hangs', 'exec sleep 60'],
     ['comes again and again', 'echo 1 > "$(dirname "$0")/watch"'],
   ])('whose terminal is closed ends a harness that does not care, while a watcher %s', async (_, watcher) => {
-    const { keeper, harness } = await keepInPane(
-      watcher,
-      'sh',
-      '-c',
-      'trap "" HUP; while :; do sleep 0.1; done',
-    );
+    const { keeper, harness } = await keepInPane({ watcher }, 'sh', '-c', UNMOVED);
     await eventually('a look', () => looks().length >= 1);
-    const seen = remember(terminal.pid ?? 0);
-    signalSeen(seen, 'SIGKILL');
+    closeTerminal();
     await eventually('the harness is ended', () => !isAlive(harness));
-    await eventually('the keeper is done', () => !isAlive(keeper));
+    await isOver(keeper);
     expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'exited', signal: 'SIGTERM', hungUp: true });
     expect(looks().filter(isExecuting)).toEqual([]);
+  });
+
+  it.each([
+    ['it is hung up once more', '', (keeper: Seen) => signalSeen(keeper, 'SIGHUP'), 0],
+    ['somebody changes a budget', '', (keeper: Seen) => signalSeen(keeper, 'SIGUSR1'), 0],
+    ['the keeper above it is gone', '', () => signalSeen(above, 'SIGKILL'), 0],
+    [
+      'a watcher leaves when the next is due',
+      `while [ -e "$(dirname "$0")/held" ]; do sleep 0.02; done; echo 600 > "$(dirname "$0")/watch"`,
+      () => rmSync(path('held')),
+      1,
+    ],
+  ])(
+    'whose terminal is closed ends the harness in time, and tells it once, also when %s',
+    async (_, watcher, happens, seen) => {
+      above = start('sleep', ['60']).seen;
+      writeFileSync(path('owner'), `${above.pid} ${above.startTime}\n`);
+      writeFileSync(path('held'), '');
+      const telling = `trap "echo hup >> ${path('told')}" HUP; echo > ${path('ready')}; while :; do sleep 0.1; done`;
+      const { keeper, harness } = await keepInPane({ watcher, firstLook: seen }, 'sh', '-c', telling);
+      await eventually('it listens', () => existsSync(path('ready')) && looks().length === seen);
+      closeTerminal();
+      await eventually('it is told', () => read('told') !== '');
+      happens(keeper);
+      await eventually('the harness is ended', () => !isAlive(harness));
+      await isOver(keeper);
+      expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'exited', signal: 'SIGTERM', hungUp: true });
+      expect(read('told')).toBe('hup\n');
+      expect(looks()).toHaveLength(seen);
+    },
+  );
+
+  it('whose terminal is closed wakes a harness that was stopped, so that it hears of it', async () => {
+    const { keeper, harness } = await keepInPane({}, 'sleep', '60');
+    signalSeen(harness, 'SIGSTOP');
+    closeTerminal();
+    await isOver(keeper);
+    expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'exited', signal: 'SIGHUP', hungUp: true });
+  });
+
+  it('whose terminal is closed before it has started anything starts nothing, and says why', async () => {
+    const go = path('go-on');
+    const { keeper, orders } = await orderInPane(
+      { checkpoint: `keeper.holding=wait:${go}` },
+      'touch',
+      path('started'),
+    );
+    await eventually('it is about to', () => existsSync(`${go}.reached`));
+    closeTerminal();
+    await eventually('the terminal is gone', () => terminal.signalCode !== null);
+    writeFileSync(go, '');
+    await isOver(keeper);
+    closeSync(orders);
+    expect(readExit(directory, 'r-1')).toMatchObject({
+      kind: 'not_started',
+      reason: expect.stringContaining('terminal was closed'),
+    });
+    expect(existsSync(path('started'))).toBe(false);
+  });
+
+  it('whose terminal is closed while the harness starts ends it, although it could not hear of it then', async () => {
+    const go = path('go-on');
+    const { keeper, orders } = await orderInPane(
+      { firstLook: 600, checkpoint: `harness.forked=wait:${go}` },
+      'sh',
+      '-c',
+      UNMOVED,
+    );
+    await eventually('it starts', () => existsSync(`${go}.reached`));
+    closeTerminal();
+    await eventually('the terminal is gone', () => terminal.signalCode !== null);
+    writeFileSync(go, '');
+    await isOver(keeper);
+    closeSync(orders);
+    // The signal may come before the harness has said that it does not care.
+    expect(readExit(directory, 'r-1')).toMatchObject({
+      kind: 'exited',
+      signal: expect.stringMatching(/^SIG(HUP|TERM)$/),
+      hungUp: true,
+    });
+  });
+
+  it('whose terminal is closed after the harness has ended says how that ended, and nothing of the terminal', async () => {
+    const go = path('go-on');
+    const { keeper, orders } = await orderInPane(
+      { firstLook: 0, checkpoint: `keeper.exited=wait:${go}` },
+      'sh',
+      '-c',
+      'exit 3',
+    );
+    await eventually('the harness has ended', () => existsSync(`${go}.reached`));
+    closeTerminal();
+    await eventually('the terminal is gone', () => terminal.signalCode !== null);
+    writeFileSync(go, '');
+    await isOver(keeper);
+    closeSync(orders);
+    expect(readExit(directory, 'r-1')).toMatchObject({ kind: 'exited', code: 3, signal: null });
+    expect(readExit(directory, 'r-1')).not.toHaveProperty('hungUp');
+    expect(existsSync(path('finalised'))).toBe(true);
   });
 });

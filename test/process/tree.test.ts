@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ProcessIdentity } from '../../src/lifecycle/process-identity.ts';
 import type { ProcessFact } from '../../src/process/process-table.ts';
-import { findTree } from '../../src/process/tree.ts';
+import { findNear, findTree } from '../../src/process/tree.ts';
 import type { Sign } from '../../src/process/tree.ts';
 import { fact, fakeTable, HERE } from './fake-table.ts';
 
@@ -97,6 +97,40 @@ describe('the tree of a run', () => {
   });
 });
 
+describe('the lists of children that the kernel keeps', () => {
+  /** As the kernel lists them, which may be a moment older than what is read of each. */
+  function near(facts: readonly ProcessFact[], lists: Record<number, number[]>, inCgroup: number[] = []) {
+    const table = { ...fakeTable(facts), childrenOf: (pid: number) => lists[pid] ?? [] };
+    const members = findNear(table, KEEPER, inCgroup)?.members ?? [];
+    return Object.fromEntries(members.map(({ pid, signs }) => [pid, [...signs]]));
+  }
+
+  it('give the tree together with the cgroup, without zombies and without the keeper', () => {
+    const facts = [
+      KEEPER_FACT,
+      fact(101, 100),
+      fact(102, 101),
+      fact(103, 101, { isZombie: true }),
+      fact(104, 1),
+      fact(105, 1, { isZombie: true }),
+    ];
+    expect(near(facts, { 100: [101], 101: [102, 103] }, [100, 102, 104, 105, 106])).toEqual({
+      101: ['descent'],
+      102: ['cgroup', 'descent'],
+      104: ['cgroup'],
+    });
+  });
+
+  it('do not give a stranger who got the pid of a child that ended after they were read', () => {
+    const facts = [KEEPER_FACT, fact(101, 100), fact(102, 7), fact(103, 102)];
+    expect(near(facts, { 100: [101, 102], 101: [], 102: [103] })).toEqual({ 101: ['descent'] });
+  });
+
+  it('say nothing where there are none, which is not that there is nobody', () => {
+    expect(findNear(fakeTable([KEEPER_FACT, fact(101, 100)]), KEEPER, [])).toBeNull();
+  });
+});
+
 describe('a stranger', () => {
   const family = [
     fact(201, 100, { groupId: 100, sessionId: 100 }),
@@ -143,6 +177,12 @@ describe('a stranger', () => {
       { pid: 20, signs: ['record'] },
       { pid: 25, signs: ['mark'] },
     ]);
+  });
+
+  it('is whoever has the pid of the harness and was not started when that was', () => {
+    const table = fakeTable([fact(20, 1), fact(21, 20)]);
+    const harness = { ...HERE, pid: 20, startTime: '199' };
+    expect(findTree(table, { runId: RUN, keeper: null, harness, cgroupPids: () => [] })).toEqual([]);
   });
 
   it('is a "child" that is older than the keeper', () => {

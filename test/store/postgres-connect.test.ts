@@ -10,13 +10,15 @@ import { openPostgres } from '../../src/store/postgres.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { freePort, startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
+import { eventually } from '../support/processes.ts';
 
-/** `encrypted` and `clear` are let in only so; `secret` needs a password. */
+/** `encrypted` and `clear` are let in only so; `secret` needs a password, and `either` does only where it is encrypted. */
 const HBA = `
 local all all trust
 hostnossl all encrypted all reject
 hostssl all clear all reject
 host all secret all scram-sha-256
+hostssl all either all scram-sha-256
 host all all all trust
 local replication all trust
 host replication all all trust
@@ -28,13 +30,16 @@ let bare: PostgresServer;
 let standby: PostgresServer;
 let home: string;
 let database: string;
-const files: Record<'authority' | 'other', string> = { authority: '', other: '' };
+const files = { authority: '', other: '', revoked: '', certificate: '', key: '' };
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'reeve-connect-'));
   const [ours, others] = [makeCertificates(), makeCertificates()];
   for (const [name, text] of [
     ['authority', ours.authority],
     ['other', others.authority],
+    ['revoked', ours.revoked],
+    ['certificate', ours.server.certificate],
+    ['key', ours.server.key],
   ] as const) {
     files[name] = join(home, `${name}.crt`);
     writeFileSync(files[name], text);
@@ -47,7 +52,8 @@ beforeAll(async () => {
   standby = await startPostgres({ standbyOf: server, settings: ['ssl=off'] });
   database = new URL(await server.createDatabase()).pathname.slice(1);
   await onServer(`create role encrypted login superuser; create role clear login superuser;
-    create role secret login superuser password 'it''s:a\\secret'`);
+    create role secret login superuser password 'it''s:a\\secret';
+    create role either login superuser password 'right'`);
 });
 afterAll(async () => {
   await standby.stop();
@@ -66,6 +72,12 @@ const opened: pg.Client[] = [];
 afterEach(async () => {
   for (const client of opened.splice(0)) await client.end();
 });
+
+function lastOpened(): pg.Client {
+  const client = opened.at(-1);
+  if (client === undefined) throw new Error('Nothing is connected.');
+  return client;
+}
 
 /** How the connection is encrypted, and who is served by it. */
 async function connected(address: string, environment: Record<string, string> = {}) {
@@ -103,6 +115,8 @@ describe('sslmode', () => {
 
   it.each([
     ['disable', 'encrypted', {}, { code: '28000' }],
+    // What the first try met is told.
+    ['allow', 'encrypted', { sslrootcert: 'other' }, { code: '28000' }],
     ['require', 'clear', {}, { code: '28000' }],
     ['verify-ca', 'reeve', { sslrootcert: 'other' }, { name: 'TlsFailure' }],
     ['verify-full', 'reeve', { sslrootcert: 'other' }, { name: 'TlsFailure' }],
@@ -127,6 +141,39 @@ describe('sslmode', () => {
     const address = `postgres://reeve@127.0.0.1:${bare.port}/postgres`;
     expect((await connected(address)).ssl).toBe(false);
     await expect(connected(`${address}?sslmode=require`)).rejects.toMatchObject({ name: 'TlsFailure' });
+  });
+
+  it('prefer goes on in the clear where TLS fails, as libpq does, and not where a password is wrong', async () => {
+    expect((await connected(at(`sslmode=prefer sslrootcert=${files.other}`))).ssl).toBe(false);
+    const either = (password: string) =>
+      connected(at(`sslmode=prefer password=${password}`, 'localhost', 'either'));
+    await expect(either('wrong')).rejects.toMatchObject({ code: '28P01' });
+    expect(await either('right')).toMatchObject({ ssl: true, user: 'either' });
+  });
+
+  it('that verifies keeps out a certificate that was revoked', async () => {
+    const root = `sslmode=verify-full sslrootcert=${files.authority}`;
+    await expect(connected(at(`${root} sslcrl=${files.revoked}`))).rejects.toMatchObject({
+      name: 'TlsFailure',
+      cause: { code: 'CERT_REVOKED' },
+    });
+  });
+
+  it('with a certificate of this side’s own needs its key, which nobody else may read', async () => {
+    const address = at(`sslmode=require sslcert=${files.certificate} sslkey=${files.key}`);
+    chmodSync(files.key, 0o644);
+    await expect(connected(address)).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('others may read it'),
+    });
+    chmodSync(files.key, 0o600);
+    expect((await connected(address)).ssl).toBe(true);
+    await expect(connected(`${address}-that-is-not-there`)).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('does not exist'),
+    });
+    // With a certificate that is not to be shown, nobody asks for its key.
+    expect((await connected(`${address}-that-is-not-there sslcertmode=disable`)).ssl).toBe(true);
   });
 
   it('finds the root certificate where libpq keeps it', async () => {
@@ -193,6 +240,12 @@ describe('a password', () => {
     writeFileSync(join(home, '.pgpass'), `*:*:*:secret:it's\\:a\\\\secret\n`, { mode: 0o600 });
     expect((await connected(address)).user).toBe('secret');
     rmSync(join(home, '.pgpass'));
+  });
+
+  it('is not looked for in what is no file', async () => {
+    mkdirSync(join(home, 'no-file'), { mode: 0o700 });
+    const looking = connected(at('', 'localhost', 'secret'), { PGPASSFILE: join(home, 'no-file') });
+    await expect(looking).rejects.toThrow(/password/);
   });
 
   it('that is missing or wrong is told in a sentence', async () => {
@@ -283,6 +336,28 @@ describe('several hosts', () => {
     expect((await connected(address)).port).toBe(port());
   });
 
+  it('are not asked any more after one that answers and refuses', async () => {
+    const address = `postgres://reeve@127.0.0.1:${bare.port},127.0.0.1:${server.port}/${database}`;
+    await expect(connected(address)).rejects.toMatchObject({ code: '3D000' });
+  });
+
+  it('without a standby among them serve whoever only prefers one', async () => {
+    const address = list([server.port], '?target_session_attrs=prefer-standby');
+    expect((await connected(address)).port).toBe(server.port);
+  });
+
+  it('of the wrong kind are left without a connection to them', async () => {
+    const unwanted = list([standby.port], '?target_session_attrs=primary&application_name=unwanted');
+    await expect(connected(unwanted)).rejects.toMatchObject({ code: '57P03' });
+    await connected(list([standby.port]));
+    await eventually('it is closed', async () => {
+      const { rows } = await lastOpened().query(
+        `select 1 from pg_stat_activity where application_name = 'unwanted'`,
+      );
+      return rows.length === 0;
+    });
+  });
+
   it('of which none is of the wanted kind are waited for, and told', async () => {
     const opening = openPostgres(list([standby.port], '?target_session_attrs=read-write'), {
       patience: { forMs: 500 },
@@ -301,6 +376,7 @@ it.each([
   'sslmode=no-verify',
   'sslrootcert=ca.crt',
   'sslmode=require sslrootcert=system',
+  'sslmode=prefer sslnegotiation=direct',
   'target_session_attrs=anything',
   'connect_timeout=soon',
   'requirepeer=postgres',

@@ -23,6 +23,9 @@ import { submissionOf } from './submissions.ts';
 /** A person who waits longer than this for "the store does not answer" has been forgotten. */
 const UNAVAILABLE_WITHIN_MS = 25_000;
 
+/** What is taken while an older Reeve is being brought up to date. */
+const MIGRATION_LOCK = 7_233_391;
+
 let server: PostgresServer;
 beforeAll(async () => {
   server = await startPostgres();
@@ -244,6 +247,12 @@ describe.concurrent('a server that cannot be used is told as unavailable, within
     try {
       expect(await readOnly.live()).toStrictEqual([]);
       await expectUnavailable(readOnly.claim(claimOf('alpha')));
+      // The setting is that of a connection: whoever found it so must not come back to that one.
+      await sql(
+        server.url('postgres'),
+        `alter database ${databaseOf(url)} reset default_transaction_read_only`,
+      );
+      await won(readOnly, claimOf('alpha'));
     } finally {
       await readOnly.close();
     }
@@ -281,6 +290,36 @@ test('a full disk of the server is told as such, and nothing was changed', async
     await sql(url, 'drop trigger full_disk on events');
     expect(await store.find('alpha')).toStrictEqual({ matches: [] });
     await won(store, claimOf('alpha'));
+  } finally {
+    await store.close();
+  }
+});
+
+test.each([
+  ['08006', 'the connection failed'],
+  ['25P03', 'the transaction was idle for too long'],
+  ['40001', 'somebody else wrote first'],
+  ['40P01', 'two waited for each other'],
+  ['53300', 'there is no room'],
+  ['57P01', 'an administrator ended it'],
+  ['57P03', 'the server is coming up'],
+])('what fails once with %s (%s) is done again, and happens once', async (code) => {
+  const url = await server.createDatabase();
+  const store = await openStore({ postgres: url });
+  try {
+    // A number of a sequence is used up also by what is rolled back.
+    await sql(
+      url,
+      `create sequence tries; create function fail_once() returns trigger language plpgsql as
+        $$ begin
+          if nextval('reeve.tries') = 1 then raise exception 'it fails' using errcode = '${code}'; end if;
+          return null;
+        end $$`,
+    );
+    await sql(url, 'create trigger fail_once before insert on events execute function fail_once()');
+    const { session } = await won(store, claimOf('alpha'));
+    expect(await kindsOf(store, session.id)).toStrictEqual(['run.claimed']);
+    expect(await sql(url, 'select last_value::int as tries from tries')).toStrictEqual([{ tries: 2 }]);
   } finally {
     await store.close();
   }
@@ -343,6 +382,20 @@ describe('the schema', () => {
     const drivers = await Promise.all(many(28, () => openPostgres(url)));
     await Promise.all(drivers.map((driver) => driver.close()));
     expect(await sql(url, 'select version from schema_version')).toStrictEqual([{ version: SCHEMA_VERSION }]);
+  });
+
+  test('that a newer Reeve makes meanwhile is not touched', async () => {
+    const url = await server.createDatabase();
+    const newer = new pg.Client(url);
+    await newer.connect();
+    await newer.query(`begin; select pg_advisory_xact_lock(${MIGRATION_LOCK}); create schema reeve;
+      create table reeve.schema_version (version integer not null);
+      insert into reeve.schema_version values (${SCHEMA_VERSION + 1})`);
+    const opening = expect(openPostgres(url)).rejects.toMatchObject({ code: 'store_newer' });
+    await somebodyWaits(url);
+    await newer.query('commit');
+    await opening;
+    await newer.end();
   });
 
   test('of a newer Reeve is not touched', async () => {

@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config';
+import { tagsFor, THIS_MACHINE } from './test/support/needs.ts';
+import { SkippedTests } from './test/support/skipped-tests.ts';
 
 export default defineConfig({
   test: {
@@ -12,5 +14,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A flaky test is a bug, here perhaps the product's: it is never tried twice.
     retry: 0,
+    tags: tagsFor(THIS_MACHINE),
+    reporters: ['default', new SkippedTests(THIS_MACHINE)],
   },
 });

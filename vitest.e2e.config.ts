@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config';
+import { THIS_MACHINE } from './test/support/needs.ts';
+import { SkippedTests } from './test/support/skipped-tests.ts';
 
 /** Against the real harness programs, which scripts/harnesses.mjs installs. */
 export default defineConfig({
@@ -10,5 +12,6 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     retry: 0,
+    reporters: ['default', new SkippedTests(THIS_MACHINE)],
   },
 });

@@ -3,7 +3,10 @@
  *   npm run bench -- [--json] [start] [claim] [history] [contention] [takeover] [memory] [hook] [scan] [harness] [daemon]
  *     [ledger] [review] [stop] [postgres-ls] [postgres-claims] [postgres-daemon]
  * Every figure is a count, or a ratio against a baseline that was measured in turns with it: it means the same on a
- * fast machine and on a slow one. Exits 1 when one is over its bar.
+ * fast machine and on a slow one. Each is printed on stderr when it is known, and all on stdout at the end, as a table
+ * or as JSON. What needs a program that is not here is skipped by name, and a bench that throws leaves the others alone.
+ * Exits 0 when every figure is within its bar, 1 when one is not, 2 when there is no bench of a name, and 3 when nothing
+ * is over its bar and something was skipped or failed.
  */
 import { measureClaim } from './claim.ts';
 import { measureContention } from './contention.ts';
@@ -20,8 +23,11 @@ import { measureReview } from './review.ts';
 import { measureScan } from './scan.ts';
 import { measureStart } from './start.ts';
 import { measureStop } from './stop.ts';
+import { lineOf, tableOf } from './render.ts';
+import { collect, EXIT, exitCodeOf } from './report.ts';
+import type { Result } from './report.ts';
 import { withPackage } from './support.ts';
-import type { Built, Figure, Measure } from './support.ts';
+import type { Built, Measure } from './support.ts';
 import { measureTakeover } from './takeover.ts';
 
 const BENCHES: Readonly<Record<string, Measure>> = {
@@ -43,72 +49,28 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   'postgres-daemon': measurePostgresDaemon,
 };
 
-interface Judged extends Figure {
-  readonly bench: string;
-  readonly ok: boolean;
-}
-
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');
 const named = args.filter((arg) => arg !== '--json');
 const unknown = named.filter((name) => !Object.hasOwn(BENCHES, name));
 if (unknown.length > 0) {
   console.error(`There is no figure ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}.`);
-  process.exitCode = 2;
+  process.exitCode = EXIT.usage;
 } else {
-  const judged = await withPackage((built) => measure(built, named));
-  console.log(isJson ? JSON.stringify(judged, null, 2) : table(judged));
-  if (judged.some(({ ok }) => !ok)) process.exitCode = 1;
-}
-
-async function measure(built: Built, names: readonly string[]): Promise<readonly Judged[]> {
-  const judged: Judged[] = [];
-  for (const [bench, take] of Object.entries(BENCHES)) {
-    if (names.length > 0 && !names.includes(bench)) continue;
-    const begunAt = performance.now();
-    for (const figure of await take(built)) judged.push({ bench, ...figure, ok: isOk(figure) });
-    console.error(`${bench}: measured in ${((performance.now() - begunAt) / 1000).toFixed(1)} s`);
+  try {
+    const results = await withPackage((built) => measure(built, named));
+    console.log(isJson ? JSON.stringify(results, null, 2) : tableOf(results));
+    process.exitCode = exitCodeOf(results);
+  } catch (error) {
+    console.error('The package that is measured could not be built.', error);
+    process.exitCode = EXIT.notMeasured;
   }
-  return judged;
 }
 
-function isOk({ measured, bar }: Figure): boolean {
-  // Written so that a figure which is not a number is never ok.
-  if ('atMost' in bar) return measured <= bar.atMost;
-  return 'atLeast' in bar ? measured >= bar.atLeast : measured === bar.exactly;
-}
-
-function table(judged: readonly Judged[]): string {
-  const rows = [
-    ['figure', 'measured', 'bar', '', 'from'],
-    ...judged.map((each) => [
-      each.figure,
-      amount(each.measured, each.unit),
-      barOf(each),
-      each.ok ? 'ok' : 'not ok',
-      each.from,
-    ]),
-  ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
-}
-
-function barOf({ bar, unit }: Figure): string {
-  if ('atMost' in bar) return `≤ ${amount(bar.atMost, unit)}`;
-  return 'atLeast' in bar ? `≥ ${amount(bar.atLeast, unit)}` : `${bar.exactly}`;
-}
-
-function amount(value: number, unit: Figure['unit']): string {
-  switch (unit) {
-    case 'count':
-      return String(value);
-    case 'ratio':
-      return value.toFixed(2);
-    case 'ms':
-      return `${value.toFixed(0)} ms`;
-    case '%':
-      return `${value.toFixed(2)} %`;
-    case 'MB':
-      return `${value.toFixed(2)} MB`;
-  }
+function measure(built: Built, names: readonly string[]): Promise<readonly Result[]> {
+  const chosen = Object.entries(BENCHES).filter(([name]) => names.length === 0 || names.includes(name));
+  return collect(
+    chosen.map(([name, take]) => [name, (telling) => take(built, telling)]),
+    (result) => console.error(lineOf(result)),
+  );
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type * as Library from '../src/index.ts';
 import { finished } from '../test/support/sandbox.ts';
 import type { Finished } from '../test/support/sandbox.ts';
+import type { Telling } from './report.ts';
 import { eventually, signalSeen, startedWith } from '../test/support/processes.ts';
 
 export interface Figure {
@@ -19,7 +20,8 @@ export interface Figure {
   readonly from: string;
 }
 
-export type Measure = (built: Built) => Promise<readonly Figure[]>;
+/** What it knows before it is done it tells; what it returns is told then. */
+export type Measure = (built: Built, telling: Telling) => Promise<readonly Figure[]>;
 
 export interface Built {
   readonly cli: string;

@@ -108,7 +108,7 @@ it('a store in a file that can only be read is bad', async () => {
   expect(storeOf(checks)?.says).toMatch(/belong to you/);
 });
 
-it.runIf(process.platform === 'linux')('a limit too low for the mark of a run is told', async () => {
+it('a limit too low for the mark of a run is told', { tags: ['linux'] }, async () => {
   const { code, checks } = await examined('bash', '-c', 'ulimit -x 5; exec "$@"', 'bash');
   expect([code, checks.find(({ name }) => name === 'mark')]).toEqual([
     0,

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -50,8 +49,9 @@ describe('a state directory that', () => {
   });
 
   // Only root can make one; not to be passed over where it counts.
-  it.runIf(AS_ROOT)(
+  it(
     'is another user’s, and that anybody may write to, is refused for that reason',
+    { tags: ['root'] },
     async () => {
       mkdirSync(sandbox.home);
       chmodSync(sandbox.home, 0o777);
@@ -117,7 +117,7 @@ it('a database that others could read, as an earlier Reeve made it, is closed to
   expect((statSync(database).mode & 0o777).toString(8)).toBe('600');
 });
 
-it.runIf(AS_ROOT)('root’s daemon does not serve a state directory of another user', async () => {
+it('root’s daemon does not serve a state directory of another user', { tags: ['root'] }, async () => {
   await sandbox.reeve(['ls']);
   chownSync(sandbox.home, 60_001, 60_001);
   const refused = await sandbox.json<Failure>(['serve', '--detach'], 1);

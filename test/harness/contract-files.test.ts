@@ -20,7 +20,6 @@ import { codex } from '../../src/harness/codex.ts';
 import { gemini } from '../../src/harness/gemini.ts';
 import { opencode } from '../../src/harness/opencode.ts';
 import { liveProcess, placeIn, SUBJECTS } from '../fixtures/harness-subjects.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 /** Far more than a few reads take, and far less than reading a gigabyte does. */
 const QUICK_MS = 250;
@@ -157,7 +156,7 @@ describe.each(WITH_FILES.map((subject) => [subject.name, subject] as const))(
       expect(adapter.latestConversation(placeIn(home, CWD))).toBeNull();
     });
 
-    it.runIf(AS_ROOT)('that may not be read are known by name', () => {
+    it('that may not be read are known by name', { tags: ['root'] }, () => {
       const path = stage(home, { id, cwd: CWD });
       // Root may read everything, so somebody else looks.
       chownSync(path, 0, 0);

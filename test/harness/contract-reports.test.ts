@@ -1,15 +1,6 @@
 /** The contract of all adapters: how a harness is made to report, and what it then says. */
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
@@ -249,32 +240,28 @@ describe('Codex is told to report', () => {
 });
 
 describe('Gemini is told to report', () => {
-  // The settings of the machine's owner are not replaced.
-  it.runIf(process.env['CI'] === 'true' || !existsSync('/etc/gemini-cli'))(
-    'only from a directory that nobody but root can write to',
-    () => {
-      const reporting = report(gemini, ['x'], {}, '/usr');
-      const path = '/usr/reeve-gemini-settings.json';
-      expect(reporting).toEqual({
-        argv: ['gemini', 'x'],
-        environment: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_SYSTEM_SETTINGS_PATH: path },
-        files: { 'reeve-gemini-settings.json': expect.any(String) },
-        hasHooks: true,
-      });
-      const { hooks } = JSON.parse(reporting?.files['reeve-gemini-settings.json'] ?? '') as { hooks: object }; // Ours.
-      expect(Object.keys(hooks)).toEqual([...HOOK_EVENTS.gemini]);
-      const none = {
-        argv: ['gemini', 'x'],
-        environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
-        files: {},
-        hasHooks: false,
-      };
-      for (const run of ['/tmp', '/nonexistent/r1']) expect(report(gemini, ['x'], {}, run)).toEqual(none);
-      expect(report(gemini, ['x'], { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/theirs.json' }, '/usr')).toEqual(
-        none,
-      );
-    },
-  );
+  it('only from a directory that nobody but root can write to', { tags: ['no-gemini-settings'] }, () => {
+    const reporting = report(gemini, ['x'], {}, '/usr');
+    const path = '/usr/reeve-gemini-settings.json';
+    expect(reporting).toEqual({
+      argv: ['gemini', 'x'],
+      environment: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_SYSTEM_SETTINGS_PATH: path },
+      files: { 'reeve-gemini-settings.json': expect.any(String) },
+      hasHooks: true,
+    });
+    const { hooks } = JSON.parse(reporting?.files['reeve-gemini-settings.json'] ?? '') as { hooks: object }; // Ours.
+    expect(Object.keys(hooks)).toEqual([...HOOK_EVENTS.gemini]);
+    const none = {
+      argv: ['gemini', 'x'],
+      environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+      files: {},
+      hasHooks: false,
+    };
+    for (const run of ['/tmp', '/nonexistent/r1']) expect(report(gemini, ['x'], {}, run)).toEqual(none);
+    expect(report(gemini, ['x'], { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/theirs.json' }, '/usr')).toEqual(
+      none,
+    );
+  });
 });
 
 describe('opencode is told to report', () => {

@@ -293,17 +293,12 @@ describe('settings that cannot take hooks', () => {
 
   // Root may write everywhere, except where there is nothing to write to.
   const forbidden = process.getuid?.() === 0 ? '/proc/self' : undefined;
-  it.runIf(forbidden === undefined || process.platform === 'linux')(
-    'are refused where nobody may write',
-    () => {
-      const directory = forbidden ?? join(home, 'read-only');
-      if (forbidden === undefined) mkdirSync(directory, { mode: 0o555 });
-      const environment = { CLAUDE_CONFIG_DIR: directory };
-      expect(refusal(() => installHooks('claude', { home, environment }, PROGRAMS)).code).toBe(
-        'bad_settings',
-      );
-    },
-  );
+  it('are refused where nobody may write', { tags: forbidden === undefined ? [] : ['linux'] }, () => {
+    const directory = forbidden ?? join(home, 'read-only');
+    if (forbidden === undefined) mkdirSync(directory, { mode: 0o555 });
+    const environment = { CLAUDE_CONFIG_DIR: directory };
+    expect(refusal(() => installHooks('claude', { home, environment }, PROGRAMS)).code).toBe('bad_settings');
+  });
 });
 
 describe('the plugin for opencode', () => {

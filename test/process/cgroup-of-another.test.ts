@@ -3,7 +3,6 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { createCgroup, removeCgroup } from '../../src/process/cgroup.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 import { eventually } from '../support/processes.ts';
 import { answers, endStarted, start } from './started.ts';
 
@@ -36,8 +35,9 @@ function programOfNobody(cgroup: string): string {
     console.log(JSON.stringify({ end, survivors }));`;
 }
 
-it.runIf(AS_ROOT)(
+it(
   'whoever may not kill the cgroup of another user goes on without, and names those who survive',
+  { tags: ['root'] },
   async () => {
     path = createCgroup(RUN);
     if (path === null) throw new Error('No cgroup can be made here, so this cannot be tested.');

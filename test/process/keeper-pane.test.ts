@@ -19,7 +19,6 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readExit } from '../../src/process/run-directory.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { endStarted, remember, start } from './started.ts';
 
@@ -164,12 +163,20 @@ describe('a keeper over what was running already', () => {
     expect(child.exitCode ?? child.signalCode).toBe(null);
   });
 
-  it.runIf(AS_ROOT)('leaves a stranger alone that has the pid of what it once saw below the harness', () => {
-    const inside = ['perl', '-e', REUSE, directory, ...command('adopted')];
-    const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...inside];
-    const said = execFileSync('unshare', words, { encoding: 'utf8', timeout: 40_000, killSignal: 'SIGKILL' });
-    expect(said).toBe('reused, left alone');
-  });
+  it(
+    'leaves a stranger alone that has the pid of what it once saw below the harness',
+    { tags: ['root'] },
+    () => {
+      const inside = ['perl', '-e', REUSE, directory, ...command('adopted')];
+      const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...inside];
+      const said = execFileSync('unshare', words, {
+        encoding: 'utf8',
+        timeout: 40_000,
+        killSignal: 'SIGKILL',
+      });
+      expect(said).toBe('reused, left alone');
+    },
+  );
 
   it('goes on watching a program whose main thread has ended, and ends what its other threads started', async () => {
     // The system call that ends one thread; perl has no other name for it.

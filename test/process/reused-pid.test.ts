@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { AS_ROOT } from '../support/as-root.ts';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/process-reused-pid.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,8 +31,9 @@ const REUSED = {
   },
 };
 
-it.runIf(AS_ROOT)(
+it(
   'takes a reused pid for dead, its children for strangers, and signals none of them',
+  { tags: ['root'] },
   async () => {
     expect(await runInPidNamespace()).toEqual({ stranger: REUSED, sameProgram: REUSED });
   },

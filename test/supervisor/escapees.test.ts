@@ -4,7 +4,6 @@ import { chownSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionDetail } from '../../src/supervisor/list.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 import { launchIn, MISBEHAVE } from '../support/launch.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { CLI, createSandbox, finished, withJson } from '../support/sandbox.ts';
@@ -103,9 +102,9 @@ describe('a process that shows nobody its environment', { timeout: LIMIT_MS }, (
   });
 });
 
-describe.runIf(AS_ROOT)(
+describe(
   'a process of root that has left the cgroup of its run, without its environment',
-  { timeout: LIMIT_MS },
+  { tags: ['root'], timeout: LIMIT_MS },
   () => {
     const start = async (kind: string) => {
       const { run } = await launchIn(sandbox, 'a', 'perl', MISBEHAVE, kind, 'tag', 'escapee');

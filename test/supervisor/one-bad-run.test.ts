@@ -5,7 +5,6 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { removeCgroup } from '../../src/process/cgroup.ts';
 import { openContext } from '../../src/supervisor/context.ts';
 import { overview } from '../../src/supervisor/overview.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 import { launchIn } from '../support/launch.ts';
 import type { Launched } from '../support/launch.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
@@ -73,9 +72,9 @@ const THREADED = String.raw`
   sleep 600;
 `;
 
-describe.runIf(AS_ROOT)(
+describe(
   'a harness that has made a part of its cgroup threaded',
-  { timeout: LIMIT_MS },
+  { tags: ['root'], timeout: LIMIT_MS },
   () => {
     it('is looked at and stopped as any other', async () => {
       await launchIn(sandbox, 'good', 'sleep', '60');

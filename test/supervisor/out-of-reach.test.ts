@@ -19,7 +19,6 @@ import { startPostgres } from '../support/postgres.ts';
 import { eventually, isAlive } from '../support/processes.ts';
 import { CLI, createSandbox, finished, withJson } from '../support/sandbox.ts';
 import type { Finished, Sandbox } from '../support/sandbox.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 let server: Awaited<ReturnType<typeof startPostgres>>;
 beforeAll(async () => {
@@ -336,7 +335,7 @@ describe('a run of another state directory of this machine', () => {
 const AS_NOBODY = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
 // Never by a record that names another process as the keeper: whoever sweeps what is below that one ends strangers.
-describe.runIf(AS_ROOT)('a user who may not signal', () => {
+describe('a user who may not signal', { tags: ['root'] }, () => {
   function asNobody(sandbox: Sandbox, args: readonly string[]): Promise<Finished> {
     const [program = '', ...words] = [...AS_NOBODY, process.execPath, CLI, ...withJson(args)];
     const { env } = sandbox;

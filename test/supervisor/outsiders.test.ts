@@ -11,7 +11,6 @@ import { eventually, isAlive, isExecuting, see, signalSeen, startedWith } from '
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 let standIns: StandIns;
@@ -345,34 +344,30 @@ describe('whoever asks for exactly that', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  // Where there is no such freezer, test/process/end-tree.test.ts stands for it alone; on CI it must be there.
-  describe.runIf(process.env['CI'] === 'true' || (AS_ROOT && existsSync('/sys/fs/cgroup/freezer')))(
-    'of one that cannot be killed',
-    () => {
-      // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.
-      const freezer = join('/sys/fs/cgroup/freezer', `reeve-test-outsider-${process.pid}`);
-      beforeEach(() => mkdirSync(freezer));
-      afterEach(async () => {
-        writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
-        standIns.endOutsiders();
-        await eventually(
-          'the freezer is empty',
-          () => readFileSync(join(freezer, 'cgroup.procs'), 'utf8') === '',
-        );
-        rmdirSync(freezer);
-      });
+  describe('of one that cannot be killed', { tags: ['freezer'] }, () => {
+    // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.
+    const freezer = join('/sys/fs/cgroup/freezer', `reeve-test-outsider-${process.pid}`);
+    beforeEach(() => mkdirSync(freezer));
+    afterEach(async () => {
+      writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
+      standIns.endOutsiders();
+      await eventually(
+        'the freezer is empty',
+        () => readFileSync(join(freezer, 'cgroup.procs'), 'utf8') === '',
+      );
+      rmdirSync(freezer);
+    });
 
-      it('is told so (7), by its pid, and starts nothing', async () => {
-        const nativeId = randomUUID();
-        const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
-        writeFileSync(join(freezer, 'cgroup.procs'), String(outsider.pid));
-        writeFileSync(join(freezer, 'freezer.state'), 'FROZEN');
-        const { error } = await sandbox.json<Failure>(resume(nativeId, ...END_IT), 7);
-        expect(error.code).toBe('survivors');
-        expect(error.message).toContain(`(pid ${outsider.pid})`);
-        expect(await sessions()).toEqual([]);
-        signalSeen(outsider, 'SIGKILL');
-      });
-    },
-  );
+    it('is told so (7), by its pid, and starts nothing', async () => {
+      const nativeId = randomUUID();
+      const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
+      writeFileSync(join(freezer, 'cgroup.procs'), String(outsider.pid));
+      writeFileSync(join(freezer, 'freezer.state'), 'FROZEN');
+      const { error } = await sandbox.json<Failure>(resume(nativeId, ...END_IT), 7);
+      expect(error.code).toBe('survivors');
+      expect(error.message).toContain(`(pid ${outsider.pid})`);
+      expect(await sessions()).toEqual([]);
+      signalSeen(outsider, 'SIGKILL');
+    });
+  });
 });

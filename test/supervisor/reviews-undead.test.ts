@@ -1,7 +1,6 @@
 /** When a reviewer cannot be ended: what was meant stays meant, nothing is repeated, and nobody calls it working. */
-import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createFreezer, FREEZER } from '../support/freezer.ts';
+import { createFreezer } from '../support/freezer.ts';
 import type { Freezer } from '../support/freezer.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, isAlive } from '../support/processes.ts';
@@ -10,7 +9,6 @@ import type { Reviewing, ReviewFailure } from '../support/reviewer.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { unprovable } from '../support/unprovable.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 /** Each try to end what cannot be ended takes its whole limit. */
 vi.setConfig({ testTimeout: 120_000 });
@@ -128,45 +126,42 @@ describe('a reviewer on another host', () => {
   });
 });
 
-// Where there is no such freezer the above stands for it alone; on CI it must be there.
-describe.runIf(process.env['CI'] === 'true' || (AS_ROOT && existsSync(FREEZER)))(
-  'a reviewer that cannot be killed',
-  () => {
-    let freezer: Freezer;
-    beforeEach(() => {
-      freezer = createFreezer();
-    });
-    afterEach(() => freezer.remove());
+// Where there is no such freezer the above stands for it alone.
+describe('a reviewer that cannot be killed', { tags: ['freezer'] }, () => {
+  let freezer: Freezer;
+  beforeEach(() => {
+    freezer = createFreezer();
+  });
+  afterEach(() => freezer.remove());
 
-    it('is named, called unknown and not working, and its review is superseded once it is gone', async () => {
-      const { run, process } = await underReview();
-      freezer.freeze(process.pid);
-      const { error } = await failure(reviews.words({ 1: 'aaaa2' }));
-      expect(error).toMatchObject({
-        code: 'survivors',
-        message: expect.stringContaining(String(process.pid)),
-      });
-      const shown = await sandbox.show('review-w');
-      expect(shown).toMatchObject({
-        status: 'unknown',
-        run: { id: run, state: 'running', liveness: 'alive' },
-      });
-      expect(shown.doubt).toContain(`pid ${process.pid}`);
-      expect((await sandbox.list()).find(({ name }) => name === 'review-w')?.status).toBe('unknown');
-      const [old] = await reviews.list('--all');
-      expect(await reviews.show(old?.id ?? '')).toMatchObject({
-        status: 'running',
-        isCurrent: false,
-        reason: expect.stringContaining(`pid ${process.pid}`),
-      });
-      freezer.thaw();
-      await eventually('it is over', over);
-      expect((await sandbox.show('review-w')).run.outcome).toBe('superseded');
-      expect(await reviews.told()).toEqual([
-        '1 at aaaa1: superseded',
-        '2 at bbbb1: needs-review',
-        '1 at aaaa2: needs-review',
-      ]);
+  it('is named, called unknown and not working, and its review is superseded once it is gone', async () => {
+    const { run, process } = await underReview();
+    freezer.freeze(process.pid);
+    const { error } = await failure(reviews.words({ 1: 'aaaa2' }));
+    expect(error).toMatchObject({
+      code: 'survivors',
+      message: expect.stringContaining(String(process.pid)),
     });
-  },
-);
+    const shown = await sandbox.show('review-w');
+    expect(shown).toMatchObject({
+      status: 'unknown',
+      run: { id: run, state: 'running', liveness: 'alive' },
+    });
+    expect(shown.doubt).toContain(`pid ${process.pid}`);
+    expect((await sandbox.list()).find(({ name }) => name === 'review-w')?.status).toBe('unknown');
+    const [old] = await reviews.list('--all');
+    expect(await reviews.show(old?.id ?? '')).toMatchObject({
+      status: 'running',
+      isCurrent: false,
+      reason: expect.stringContaining(`pid ${process.pid}`),
+    });
+    freezer.thaw();
+    await eventually('it is over', over);
+    expect((await sandbox.show('review-w')).run.outcome).toBe('superseded');
+    expect(await reviews.told()).toEqual([
+      '1 at aaaa1: superseded',
+      '2 at bbbb1: needs-review',
+      '1 at aaaa2: needs-review',
+    ]);
+  });
+});

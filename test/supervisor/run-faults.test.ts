@@ -10,7 +10,6 @@ import { eventually, isAlive, isExecuting, see, signalSeen } from '../support/pr
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -42,7 +41,7 @@ describe('a killed harness', () => {
     expect(isAlive(escapee)).toBe(false);
   });
 
-  it.runIf(AS_ROOT)('that the kernel killed for want of memory is told as such', async () => {
+  it('that the kernel killed for want of memory is told as such', { tags: ['root'] }, async () => {
     // A memory cgroup (v1 or v2, whichever is there) that holds 20 MB, and a command that asks for 200.
     const greedy = 'my @a; push @a, "x" x 1_000_000 for 1 .. 200; sleep 60';
     const limit = sandbox.path('limit');
@@ -55,7 +54,7 @@ describe('a killed harness', () => {
   });
 });
 
-it.runIf(AS_ROOT)('a keeper that the kernel killed for want of memory is told as such', async () => {
+it('a keeper that the kernel killed for want of memory is told as such', { tags: ['root'] }, async () => {
   const limit = sandbox.path('limit');
   writeFileSync(limit, MEMORY_LIMIT);
   const { keeper } = await launch('a', 'sleep', '60');
@@ -115,7 +114,7 @@ describe('a killed keeper', () => {
     expect((await ended('a')).outcome).toBe('lost');
   });
 
-  it.runIf(AS_ROOT)('with a cgroup leaves not even what escaped from everything else', async () => {
+  it('with a cgroup leaves not even what escaped from everything else', { tags: ['root'] }, async () => {
     const { keeper, run } = await launch('a', 'perl', MISBEHAVE, 'wiped', 'tag', 'escapee');
     expect(run.containment).toBe('cgroup');
     const escapee = await sandbox.pidFrom('escapee');
@@ -296,7 +295,7 @@ it('a harness that leaves thousands of children is finalised by its keeper', asy
   expect((await ended('a')).outcome).toBe('completed');
 });
 
-it.runIf(AS_ROOT)('another user’s dead run is unknown, whatever can be seen of it', async () => {
+it('another user’s dead run is unknown, whatever can be seen of it', { tags: ['root'] }, async () => {
   const { keeper, harness } = await launch('a', 'sleep', '60');
   signalSeen(keeper, 'SIGKILL');
   await eventually('both are dead', () => !isAlive(keeper) && !isAlive(harness));
@@ -339,8 +338,9 @@ it('where no kernel’s count can prove it, the record does not say proven', asy
   expect(stopped.stdout).not.toContain('proven');
 });
 
-it.runIf(AS_ROOT)(
+it(
   'a reader whose clock counts from another boot, or whose /proc is another’s, leaves a run alone',
+  { tags: ['root'] },
   async () => {
     const { harness } = await launch('a', 'sleep', '60');
     const inside = (...flags: string[]) =>

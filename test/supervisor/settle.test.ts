@@ -12,7 +12,6 @@ import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { unprovable } from '../support/unprovable.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -147,7 +146,7 @@ describe('a run that cannot be settled', () => {
   });
 });
 
-describe.runIf(AS_ROOT)('a run in a pid namespace of its own', () => {
+describe('a run in a pid namespace of its own', { tags: ['root'] }, () => {
   /** A container as small as can be: its first process starts the run, and stays. */
   async function contained(): Promise<Seen> {
     const script = `"${process.execPath}" "${CLI}" run -d -s a -- sleep 300 && touch started; exec sleep 300`;

@@ -7,7 +7,6 @@ import { launchIn, MISBEHAVE } from '../support/launch.ts';
 import { eventually, isAlive, isExecuting, signalSeen, startedWith } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { AS_ROOT } from '../support/as-root.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -233,65 +232,58 @@ describe('stop', () => {
     expect(startedWith(`REEVE_HOME=${sandbox.home}`)).toEqual([]);
   });
 
-  // Where there is no such freezer, test/process/end-tree.test.ts stands for it alone; on CI it must be there.
-  describe.runIf(process.env['CI'] === 'true' || (AS_ROOT && existsSync('/sys/fs/cgroup/freezer')))(
-    'what cannot be killed',
-    () => {
-      // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.
-      const freezer = join('/sys/fs/cgroup/freezer', `reeve-test-${process.pid}`);
-      const freeze = (pid: number) => {
-        writeFileSync(join(freezer, 'cgroup.procs'), String(pid));
-        writeFileSync(join(freezer, 'freezer.state'), 'FROZEN');
-      };
-      const thaw = () => writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
-      beforeEach(() => mkdirSync(freezer));
-      afterEach(async () => {
-        thaw();
-        await eventually(
-          'the freezer is empty',
-          () => readFileSync(join(freezer, 'cgroup.procs'), 'utf8') === '',
-        );
-        rmdirSync(freezer);
-      });
+  describe('what cannot be killed', { tags: ['freezer'] }, () => {
+    // Frozen by the old freezer a process does not die of SIGKILL until it is thawed: the unkillable, staged.
+    const freezer = join('/sys/fs/cgroup/freezer', `reeve-test-${process.pid}`);
+    const freeze = (pid: number) => {
+      writeFileSync(join(freezer, 'cgroup.procs'), String(pid));
+      writeFileSync(join(freezer, 'freezer.state'), 'FROZEN');
+    };
+    const thaw = () => writeFileSync(join(freezer, 'freezer.state'), 'THAWED');
+    beforeEach(() => mkdirSync(freezer));
+    afterEach(async () => {
+      thaw();
+      await eventually(
+        'the freezer is empty',
+        () => readFileSync(join(freezer, 'cgroup.procs'), 'utf8') === '',
+      );
+      rmdirSync(freezer);
+    });
 
-      it('is named, said to be unknown (7), and its run stays the owner', async () => {
-        const { harness, run } = await launch('a', 'sleep', '60');
-        freeze(harness.pid);
-        const { error } = await sandbox.json<{ error: { code: string; message: string } }>(['kill', 'a'], 7);
-        expect(error.code).toBe('survivors');
-        expect(error.message).toContain(String(harness.pid));
-        expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
-        expect((await sandbox.reeve(['run', '-s', 'a', '--', 'true'])).code).toBe(4);
-        thaw();
-        await sandbox.json(['kill', 'a']);
-        expect((await sandbox.show('a')).run.outcome).toBe('stopped');
-      });
+    it('is named, said to be unknown (7), and its run stays the owner', async () => {
+      const { harness, run } = await launch('a', 'sleep', '60');
+      freeze(harness.pid);
+      const { error } = await sandbox.json<{ error: { code: string; message: string } }>(['kill', 'a'], 7);
+      expect(error.code).toBe('survivors');
+      expect(error.message).toContain(String(harness.pid));
+      expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
+      expect((await sandbox.reeve(['run', '-s', 'a', '--', 'true'])).code).toBe(4);
+      thaw();
+      await sandbox.json(['kill', 'a']);
+      expect((await sandbox.show('a')).run.outcome).toBe('stopped');
+    });
 
-      it('and was left behind by a harness keeps its run from ending, until it is gone', async () => {
-        const { harness, keeper, run } = await launch(
-          'a',
-          'sh',
-          '-c',
-          'sleep 61 & echo $! > left; exec sleep 60',
-        );
-        const left = await sandbox.pidFrom('left');
-        freeze(left.pid);
-        signalSeen(harness, 'SIGTERM');
-        await eventually('the keeper has tried', () => !isAlive(keeper), 30_000);
-        const { error } = await sandbox.json<{ error: { code: string } }>(
-          ['run', '-s', 'a', '--', 'true'],
-          7,
-        );
-        expect(error.code).toBe('unproven');
-        const assumed = await sandbox.json<{ error: { code: string } }>(['kill', '--assume-gone', 'a'], 7);
-        expect(assumed.error.code).toBe('survivors');
-        thaw();
-        const after = await sandbox.show('a');
-        expect(after.run).toMatchObject({ id: run.id, outcome: 'failed', signal: 'SIGTERM' });
-        expect(isAlive(left)).toBe(false);
-      });
-    },
-  );
+    it('and was left behind by a harness keeps its run from ending, until it is gone', async () => {
+      const { harness, keeper, run } = await launch(
+        'a',
+        'sh',
+        '-c',
+        'sleep 61 & echo $! > left; exec sleep 60',
+      );
+      const left = await sandbox.pidFrom('left');
+      freeze(left.pid);
+      signalSeen(harness, 'SIGTERM');
+      await eventually('the keeper has tried', () => !isAlive(keeper), 30_000);
+      const { error } = await sandbox.json<{ error: { code: string } }>(['run', '-s', 'a', '--', 'true'], 7);
+      expect(error.code).toBe('unproven');
+      const assumed = await sandbox.json<{ error: { code: string } }>(['kill', '--assume-gone', 'a'], 7);
+      expect(assumed.error.code).toBe('survivors');
+      thaw();
+      const after = await sandbox.show('a');
+      expect(after.run).toMatchObject({ id: run.id, outcome: 'failed', signal: 'SIGTERM' });
+      expect(isAlive(left)).toBe(false);
+    });
+  });
 });
 
 it.each([['no-such-command-here'], ['./no-such-path'], ['/']])(

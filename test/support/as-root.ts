@@ -1,5 +1,4 @@
-/**
- * For what only root can set up: a cgroup, a namespace, a file of another user. An ordinary user's run leaves those tests
- * out, and says so; whoever decides what lands runs them all, as root.
- */
-export const AS_ROOT = process.env['CI'] === 'true' || process.getuid?.() === 0;
+import { THIS_MACHINE } from './needs.ts';
+
+/** Whether what only root has may be expected here. A test that cannot do without it has the tag `root` (needs.ts). */
+export const AS_ROOT = THIS_MACHINE.isCi || THIS_MACHINE.isRoot;

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { MissingProgram } from './missing-program.ts';
 
 export interface PostgresServer {
   readonly host: string;
@@ -266,8 +267,8 @@ function findPostgres(): Programs {
     };
     if (Object.values(programs).every(isExecutable)) return programs;
   }
-  // Never skipped, here or in CI: an untried engine must not look like a tried one.
-  throw new Error('These tests need the PostgreSQL server programs: apt-get install postgresql.');
+  // No test is skipped for it, here or in CI: an untried engine must not look like a tried one.
+  throw new MissingProgram('PostgreSQL', 'apt-get install postgresql');
 }
 
 /** The newest first. */

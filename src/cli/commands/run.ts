@@ -11,6 +11,7 @@ import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
 import { print, printError, say } from '../output.ts';
 import { accepted, describeUnmanaged, ownerDetails } from '../../supervisor/owner-words.ts';
+import type { PassedSignal } from '../../supervisor/start-claimed.ts';
 import { ERRORS, ReeveError } from '../../api/errors.ts';
 import { clock } from '../../api/time-words.ts';
 import { openPatiently } from '../with-reeve.ts';
@@ -225,13 +226,22 @@ function pidOf(pid: number | undefined): string {
   return pid === undefined ? '' : ` (pid ${pid})`;
 }
 
-const FORWARDED = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+const FORWARDED = [
+  'SIGINT',
+  'SIGQUIT',
+  'SIGTERM',
+  'SIGHUP',
+  'SIGUSR1',
+  'SIGUSR2',
+] as const satisfies readonly PassedSignal[];
 
 /** Keeps signals meant for the harness from ending this process, and passes them on as soon as there is a harness. */
 class HeldSignals {
-  readonly #early: NodeJS.Signals[] = [];
-  #forward: ((signal: NodeJS.Signals) => void) | null = null;
-  readonly #handler = (signal: NodeJS.Signals) => {
+  readonly #early: PassedSignal[] = [];
+  #forward: ((signal: PassedSignal) => void) | null = null;
+  // It is only called for those that it was given to.
+  readonly #handler = (given: NodeJS.Signals) => {
+    const signal = given as PassedSignal;
     if (this.#forward === null) this.#early.push(signal);
     else this.#forward(signal);
   };

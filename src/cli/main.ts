@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { REPLACEMENT } from '../api/raw-bytes.ts';
 import { renderHelp, renderVerbHelp } from './help.ts';
 import { printError } from './output.ts';
 import { parse } from './parse.ts';
@@ -21,10 +22,13 @@ async function main(args: readonly string[]): Promise<void> {
   // It is left to end by itself: only then does SQLite let go of its statements, and put its log into the database.
 }
 
-async function answer(args: readonly string[]): Promise<number> {
+async function answer(given: readonly string[]): Promise<number> {
+  const isReplaced = given.some((word) => word.includes(REPLACEMENT));
+  const args = isReplaced ? (await import('./raw-arguments.ts')).rawArguments(given) : given;
   const parsed = parse(VERBS, args);
   switch (parsed.is) {
     case 'call':
+      if (isReplaced) (await import('./raw-arguments.ts')).refuseStrayBytes(parsed.call);
       return parsed.verb.execute(parsed.call);
     case 'help':
       process.stdout.write(`${'name' in parsed.of ? renderVerbHelp(parsed.of) : renderHelp(parsed.of)}\n`);

@@ -1,15 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { REPLACEMENT } from '../api/raw-bytes.ts';
 import { renderHelp, renderVerbHelp } from './help.ts';
+import { watchOutput } from './lost-output.ts';
 import { printError } from './output.ts';
 import { parse } from './parse.ts';
 import { VERBS } from './verbs.ts';
 
-// A reader that went away (`reeve ls | head`) is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
+watchOutput();
 
 void main(process.argv.slice(2));
 

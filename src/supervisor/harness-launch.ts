@@ -7,7 +7,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { Adapter, HarnessName, Place } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
 import { findCommand } from '../harness/launcher.ts';
-import { hasStrayBytes } from '../api/raw-bytes.ts';
+import { hasStrayBytes, isReplaced } from '../api/raw-bytes.ts';
 import { recordPlace } from '../process/run-place.ts';
 import type { Context } from './context.ts';
 import { createSpool } from './create-spool.ts';
@@ -28,6 +28,15 @@ interface Wanted {
   readonly argv: readonly string[];
   readonly harness: HarnessName | undefined;
   readonly cwd: string;
+}
+
+/** Whether there is no conversation in it to own: then it is run as it is, see pass-by.ts. */
+export async function isAdministration(argv: readonly string[]): Promise<boolean> {
+  const harness = harnessOf(argv);
+  if (harness === 'command') return false;
+  // A start knows how to hand on bytes that are not UTF-8; Node does not.
+  if (argv.some(hasStrayBytes) || isReplaced(process.env)) return false;
+  return (await adapterNamed(harness)).readInvocation(argv).isAdministration === true;
 }
 
 export async function readHarness(context: Context, wanted: Wanted): Promise<HarnessLaunch> {

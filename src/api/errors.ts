@@ -67,3 +67,12 @@ export class ReeveError extends Error {
     this.details = more.details ?? {};
   }
 }
+
+/** Not about the file that was asked for: any other would have been refused as well. */
+export function isTooManyFiles(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return code === 'EMFILE' || code === 'ENFILE';
+}
+
+export const TOO_MANY_FILES = 'too many files are open';
+export const MORE_FILES = 'Allow it more open files (`ulimit -n`), then try again.';

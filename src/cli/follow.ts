@@ -10,6 +10,8 @@ export async function followLog(
   const leave = new AbortController();
   const onInterrupt = () => leave.abort();
   process.once('SIGINT', onInterrupt);
+  // Nobody sees it any more, which is said where it is noticed.
+  process.stdout.once('error', onInterrupt);
   try {
     const { follow, lines } = options;
     const text = process.stdout.isTTY && options.raw !== true ? new LogText() : null;
@@ -19,10 +21,17 @@ export async function followLog(
     if (text !== null) await write(text.end());
   } finally {
     process.off('SIGINT', onInterrupt);
+    process.stdout.off('error', onInterrupt);
   }
 }
 
 async function write(text: string | Uint8Array): Promise<void> {
   if (text.length === 0 || process.stdout.write(text)) return;
-  await new Promise((resolve) => process.stdout.once('drain', resolve));
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      for (const event of ['drain', 'error'] as const) process.stdout.off(event, done);
+      resolve();
+    };
+    for (const event of ['drain', 'error'] as const) process.stdout.on(event, done);
+  });
 }

@@ -1,14 +1,12 @@
+import { REPLACEMENT } from '../api/raw-bytes.ts';
 import { renderHelp, renderVerbHelp } from './help.ts';
+import { watchOutput } from './lost-output.ts';
 import { printError } from './output.ts';
 import { parse } from './parse.ts';
 import { ownBuild } from '../supervisor/own-program.ts';
 import { VERBS } from './verbs.ts';
 
-// A reader that went away (`reeve ls | head`) is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
+watchOutput();
 
 void main(process.argv.slice(2));
 
@@ -21,10 +19,13 @@ async function main(args: readonly string[]): Promise<void> {
   // It is left to end by itself: only then does SQLite let go of its statements, and put its log into the database.
 }
 
-async function answer(args: readonly string[]): Promise<number> {
+async function answer(given: readonly string[]): Promise<number> {
+  const isReplaced = given.some((word) => word.includes(REPLACEMENT));
+  const args = isReplaced ? (await import('./raw-arguments.ts')).rawArguments(given) : given;
   const parsed = parse(VERBS, args);
   switch (parsed.is) {
     case 'call':
+      if (isReplaced) (await import('./raw-arguments.ts')).refuseStrayBytes(parsed.call);
       return parsed.verb.execute(parsed.call);
     case 'help':
       process.stdout.write(`${'name' in parsed.of ? renderVerbHelp(parsed.of) : renderHelp(parsed.of)}\n`);

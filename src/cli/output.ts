@@ -1,5 +1,5 @@
 /** One JSON value on stdout, or text for people; diagnostics always on stderr. */
-import { ERRORS, ReeveError } from '../api/errors.ts';
+import { ERRORS, isTooManyFiles, MORE_FILES, ReeveError, TOO_MANY_FILES } from '../api/errors.ts';
 import { printable, printableJson } from './printable.ts';
 import { errorDim, errorRed } from './render/style.ts';
 
@@ -40,7 +40,7 @@ function diagnostics(): NodeJS.WriteStream {
 
 /** Tells the error, and returns the exit code that belongs to it. */
 export function printError(options: OutputOptions, error: unknown): number {
-  const known = error instanceof ReeveError ? error : failure(error);
+  const known = knownError(error);
   if (options.json === true) {
     const { code, message, hint, details } = known;
     const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
@@ -53,13 +53,18 @@ export function printError(options: OutputOptions, error: unknown): number {
   return ERRORS[known.code].exitCode;
 }
 
-function failure(error: unknown): ReeveError {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  if (code === 'EMFILE' || code === 'ENFILE') {
-    return new ReeveError('failed', 'Too many files are open: this command may not open another one.', {
-      hint: 'Allow it more of them (`ulimit -n`), then try again.',
+function knownError(error: unknown): ReeveError {
+  const known = error instanceof ReeveError ? error : null;
+  // Whatever was to be opened, and however its reader says that it could not be.
+  const isOfFiles = isTooManyFiles(error) || isTooManyFiles(known?.cause);
+  if (isOfFiles && known?.message.includes(TOO_MANY_FILES) !== true) {
+    return new ReeveError(known?.code ?? 'failed', `This command cannot open a file: ${TOO_MANY_FILES}.`, {
+      hint: MORE_FILES,
       cause: error,
     });
   }
-  return new ReeveError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+  return (
+    known ??
+    new ReeveError('failed', error instanceof Error ? error.message : String(error), { cause: error })
+  );
 }

@@ -26,7 +26,7 @@ interface Argument {
   readonly optional?: boolean;
 }
 
-interface Call {
+export interface Call {
   readonly words: readonly string[];
   /** For a verb that takes one: the command, whose own flags are not looked at. */
   readonly command: readonly string[];

@@ -30,6 +30,8 @@ type Asked =
 export interface Invocation {
   readonly asked: Asked;
   readonly isInteractive: boolean;
+  /** It manages or prints something and ends, so that nothing of it needs an owner. See administration.ts. */
+  readonly isAdministration?: boolean;
 }
 
 /** A conversation as the harness's own files have it. */

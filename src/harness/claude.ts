@@ -13,6 +13,7 @@ import type {
   ReportingOrder,
   Served,
 } from './adapter.ts';
+import { isAdministration } from './administration.ts';
 import {
   behindDashes,
   hasOption,
@@ -65,7 +66,8 @@ const COMMANDS = new Set(
     project purge remote-control respawn rm setup-token stop ultrareview update upgrade
   `),
 );
-const NO_SESSION = listed('-v --version -h --help --cloud --remote --environment --desktop');
+const TELLING = listed('-v --version -h --help');
+const NO_SESSION = [...TELLING, ...listed('--cloud --remote --environment --desktop')];
 /** Options that choose among conversations which only Claude knows. */
 const CHOSEN_BY_CLAUDE = ['--from-pr', '--teleport'];
 /** Which conversation, and from which of its messages on. */
@@ -112,9 +114,12 @@ export const claude: Adapter = {
 function readInvocation([, ...args]: readonly string[]): Invocation {
   const parts = readCommandLine(args, GRAMMAR);
   const isInteractive = !hasOption(parts, '-p', '--print');
-  const [first = ''] = wordsOf(parts);
-  if (hasOption(parts, ...NO_SESSION) || (isInteractive && COMMANDS.has(first)))
-    return { asked: { is: 'none' }, isInteractive };
+  const words = wordsOf(parts);
+  const isCommand = isInteractive && COMMANDS.has(words[0] ?? '');
+  if (hasOption(parts, ...NO_SESSION) || isCommand) {
+    const administers = hasOption(parts, ...TELLING) || (isCommand && isAdministration('claude', words));
+    return { asked: { is: 'none' }, isInteractive, isAdministration: administers };
+  }
   const chosen = optionValue(parts, '--session-id');
   if (hasOption(parts, '--fork-session')) {
     const asked = chosen === null ? ({ is: 'open' } as const) : ({ is: 'new', nativeId: chosen } as const);

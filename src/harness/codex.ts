@@ -16,6 +16,7 @@ import type {
   ReportingOrder,
   Served,
 } from './adapter.ts';
+import { isAdministration } from './administration.ts';
 import {
   behindDashes,
   commandIn,
@@ -181,8 +182,11 @@ function readInvocation([, ...args]: readonly string[]): Invocation {
   const all = [...before, ...options, ...after];
   const isInteractive = !HEADLESS.has(command ?? '');
   const isManaging = COMMANDS.has(command ?? '') || verb === 'help';
-  if (isManaging || hasOption(all, '-V', '--version', '-h', '--help'))
-    return { asked: { is: 'none' }, isInteractive };
+  const isTelling = verb === 'help' || hasOption(all, '-V', '--version', '-h', '--help');
+  if (isManaging || isTelling) {
+    const administers = isTelling || isAdministration('codex', [command, ...words]);
+    return { asked: { is: 'none' }, isInteractive, isAdministration: administers };
+  }
   if (verb === 'fork') return { asked: { is: 'open' }, isInteractive };
   if (verb !== 'resume') return { asked: { is: 'new', nativeId: null }, isInteractive };
   if (hasOption(after, '--last')) {

@@ -12,6 +12,7 @@ import type {
   Reporting,
   ReportingOrder,
 } from './adapter.ts';
+import { isAdministration } from './administration.ts';
 import {
   commandIn,
   hasOption,
@@ -91,8 +92,12 @@ const SHORT_ID = 8;
 function readInvocation([, ...args]: readonly string[]): Invocation {
   const parts = readCommandLine(args, GRAMMAR);
   const isInteractive = !hasOption(parts, '-p', '--prompt');
-  if (hasOption(parts, ...NO_SESSION) || COMMANDS.has(commandIn(parts) ?? ''))
-    return { asked: { is: 'none' }, isInteractive };
+  const isTelling = hasOption(parts, ...NO_SESSION);
+  const command = commandIn(parts);
+  if (isTelling || COMMANDS.has(command ?? '')) {
+    const administers = isTelling || isAdministration('gemini', [command]);
+    return { asked: { is: 'none' }, isInteractive, isAdministration: administers };
+  }
   // An editor says later which conversation, or it is copied from a file.
   if (hasOption(parts, '--session-file', '--acp', '--experimental-acp'))
     return { asked: { is: 'open' }, isInteractive };

@@ -12,6 +12,7 @@ import type {
   Reporting,
   ReportingOrder,
 } from './adapter.ts';
+import { isAdministration } from './administration.ts';
 import {
   behindDashes,
   commandIn,
@@ -85,8 +86,11 @@ function readInvocation([, ...args]: readonly string[]): Invocation {
   const parts = readCommandLine(args, GRAMMAR);
   const command = commandIn(parts);
   const isInteractive = command !== 'run' || hasOption(parts, '-i', '--interactive');
-  if (COMMANDS.has(command ?? '') || hasOption(parts, '-v', '--version', '-h', '--help', '--attach'))
-    return { asked: { is: 'none' }, isInteractive };
+  const isTelling = hasOption(parts, '-v', '--version', '-h', '--help');
+  if (COMMANDS.has(command ?? '') || isTelling || hasOption(parts, '--attach')) {
+    const administers = isTelling || isAdministration('opencode', [command]);
+    return { asked: { is: 'none' }, isInteractive, isAdministration: administers };
+  }
   if (hasOption(parts, '--fork')) return { asked: { is: 'open' }, isInteractive };
   const nativeId = optionValue(parts, '-s', '--session');
   if (nativeId !== null) return { asked: { is: 'resume', nativeId }, isInteractive };

@@ -4,7 +4,7 @@
  *
  * A shim first finds the real program: the first of its name on PATH that is not a shim, told by its second line, so that
  * several directories of shims do not call each other for ever. It becomes that program, without Reeve, if it was asked
- * to (REEVE_SHIM=off), if there is no session in it (--version), if it is itself what a run has just started, or if Reeve
+ * to (REEVE_SHIM=off), if there is no session in it (--version, `mcp list`), if it is itself what a run has just started, or if Reeve
  * does not work. The last must be known before Reeve could have started anything, so it is looked for beforehand: whether
  * its files are there, and once for each version of them whether it can say its version. Otherwise the shim becomes
  * `reeve run -- PROGRAM ...`. Always by exec: arguments, terminal, signals and exit code are nobody else's.
@@ -25,6 +25,7 @@ import {
 } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import { ADMINISTRATION } from './administration.ts';
 
 export const SHIM_NAMES = ['claude', 'codex', 'gemini', 'opencode', 'code'] as const;
 export type ShimName = (typeof SHIM_NAMES)[number];
@@ -157,6 +158,11 @@ case $_reeve_real in /*) ;; *) _reeve_real=$PWD/$_reeve_real ;; esac
 
 [ "\${REEVE_SHIM-}" = off ] && exec "$_reeve_real" "$@"
 case \${1-} in --version | --help | -v | -V | -h) exec "$_reeve_real" "$@" ;; esac
+# What has no conversation in it. With a prompt behind it, it may be one: then Reeve says.
+case \${1-} in
+${ADMINISTRATION[name].join(' | ')})
+    case " $* " in *' -p '* | *' --print '* | *' serve '*) ;; *) exec "$_reeve_real" "$@" ;; esac ;;
+esac
 ${name === 'code' ? EVERY_CODE_ONLY : ''}
 # What a run started, or a wrapper of the same name that it started: that run has claimed the session.
 if [ -n "\${REEVE_RUN-}" ] && [ -r "\${REEVE_HOME-}/runs/$REEVE_RUN/started.json" ]; then

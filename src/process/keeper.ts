@@ -5,11 +5,12 @@ import { existsSync, openSync, closeSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Duplex } from 'node:stream';
-import { ReeveError } from '../api/errors.ts';
+import { isTooManyFiles, ReeveError, TOO_MANY_FILES } from '../api/errors.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Containment, RunMode } from '../lifecycle/run.ts';
 import { systemCalls } from './containment.ts';
 import type { ProcessTable } from './process-table.ts';
+import { bytesOf } from '../api/raw-bytes.ts';
 import { signalProven } from './run-tree.ts';
 
 export interface KeeperOrder {
@@ -127,9 +128,11 @@ export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {
     child.once('spawn', () => resolve(keeperOf(child)));
     child.once('error', (error) =>
       reject(
-        new ReeveError('keeper_unavailable', `The keeper could not be started: ${error.message}.`, {
-          cause: error,
-        }),
+        new ReeveError(
+          'keeper_unavailable',
+          `The keeper could not be started: ${isTooManyFiles(error) ? TOO_MANY_FILES : error.message}.`,
+          { cause: error },
+        ),
       ),
     );
   });
@@ -172,11 +175,11 @@ function keeperOf(child: ChildProcess): Keeper {
   };
 }
 
-export function encodeOrder({ secrets, cwd, hold, announcement, environment, argv }: HarnessOrder): string {
+export function encodeOrder({ secrets, cwd, hold, announcement, environment, argv }: HarnessOrder): Buffer {
   const lines = (entries: Readonly<Record<string, string>>) =>
     Object.entries(entries).map(([name, value]) => `${name}=${value}`);
   const counted = (words: readonly string[]) => [words.length, ...words];
-  return [
+  const fields = [
     ...counted(lines(secrets)),
     cwd,
     ...counted(hold),
@@ -184,7 +187,8 @@ export function encodeOrder({ secrets, cwd, hold, announcement, environment, arg
     ...counted(lines(environment)),
     ...counted(argv),
     'go',
-  ].join('\0');
+  ];
+  return bytesOf(fields.join('\0'));
 }
 
 async function readReport(reports: Duplex): Promise<KeeperReport> {

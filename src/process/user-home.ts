@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import { wholePath } from './whole-path.ts';
 
 /**
  * The home directory of this user. It must be the same wherever a command is called: with one that depends on the current
@@ -8,7 +9,7 @@ import { ReeveError } from '../api/errors.ts';
  */
 export function userHome(environment: Readonly<Record<string, string | undefined>>): string {
   const home = environment['HOME'] ?? homeOnRecord();
-  if (isAbsolute(home)) return home;
+  if (isAbsolute(home)) return wholePath('HOME', home);
   const given = home === '' ? 'is empty' : `is ${JSON.stringify(home)}, a relative path`;
   throw new ReeveError('state_directory', `HOME ${given}, so Reeve cannot tell where its files are.`, {
     hint: 'Set HOME to the absolute path of your home directory.',

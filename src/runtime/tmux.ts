@@ -239,7 +239,7 @@ function parseServer(text: string): { pid: number } | null {
 
 /** What START_REPORT of the order prints. */
 function parseStarted(text: string, terminal: string): StartedPane | null {
-  const [, pid, pane, server, session, socket] = /^([1-9]\d*) (%\d+) (\d+) \$(\d+) (.+)\n$/.exec(text) ?? [];
+  const [, pid, pane, server, session, socket] = /^([1-9]\d*) (%\d+) (\d+) \$(\d+) (.+)\n$/s.exec(text) ?? [];
   if (pid === undefined || pane === undefined) return null;
   return {
     pid: Number(pid),

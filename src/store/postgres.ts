@@ -3,6 +3,7 @@
  * every unit of work can be repeated, because its op tells whether it already happened.
  */
 import pg from 'pg';
+import type { Patience } from './patience.ts';
 import { connectPostgres } from './postgres-connect.ts';
 import {
   explained,
@@ -40,12 +41,6 @@ const TELL_EVERY_MS = 10_000;
 const EVENT_ORDER = eventOrderIn(SCHEMA);
 /** For the word to those who listen, which they can do without. */
 const NOTIFY_WITHIN_MS = 1_000;
-
-/** How long a server that cannot be reached is waited for, and who is told meanwhile. */
-export interface Patience {
-  readonly forMs: number;
-  readonly tell?: (words: string) => void;
-}
 
 export interface PostgresOptions {
   readonly environment?: Environment;

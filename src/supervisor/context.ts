@@ -4,7 +4,7 @@ import { createLinuxProcessTable } from '../process/linux.ts';
 import type { ProcessTable } from '../process/process-table.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import { openStore } from '../store/open.ts';
-import type { Patience } from '../store/postgres.ts';
+import type { Patience } from '../store/patience.ts';
 import type { Store } from '../store/store.ts';
 import { homeAt, homeFrom, prepareHome } from './home.ts';
 import type { Home } from './home.ts';

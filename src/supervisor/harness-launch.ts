@@ -7,6 +7,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { Adapter, HarnessName, Place } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
 import { findCommand } from '../harness/launcher.ts';
+import { hasStrayBytes, isReplaced } from '../api/raw-bytes.ts';
 import { recordPlace } from '../process/run-place.ts';
 import type { Context } from './context.ts';
 import { createSpool } from './create-spool.ts';
@@ -27,6 +28,15 @@ interface Wanted {
   readonly argv: readonly string[];
   readonly harness: HarnessName | undefined;
   readonly cwd: string;
+}
+
+/** Whether there is no conversation in it to own: then it is run as it is, see pass-by.ts. */
+export async function isAdministration(argv: readonly string[]): Promise<boolean> {
+  const harness = harnessOf(argv);
+  if (harness === 'command') return false;
+  // A start knows how to hand on bytes that are not UTF-8; Node does not.
+  if (argv.some(hasStrayBytes) || isReplaced(process.env)) return false;
+  return (await adapterNamed(harness)).readInvocation(argv).isAdministration === true;
 }
 
 export async function readHarness(context: Context, wanted: Wanted): Promise<HarnessLaunch> {
@@ -58,6 +68,12 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
 
 async function installed(adapter: Adapter, name: string, { environment, cwd }: Place): Promise<string> {
   const { findProgram } = await import('../harness/native-program.ts');
+  // Where a directory cannot be looked into, one behind it would be found instead.
+  if (hasStrayBytes(environment['PATH'] ?? '') && !name.includes('/')) {
+    throw new ReeveError('usage', `PATH is not UTF-8, so ${name} cannot be looked for.`, {
+      hint: 'Nothing was started. Give the path of the program.',
+    });
+  }
   const program = findProgram(name, environment['PATH'] ?? '', cwd);
   if (program !== null) return program;
   throw new ReeveError('harness_missing', `${name} is not installed: no program of that name was found.`, {

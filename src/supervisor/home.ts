@@ -3,6 +3,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, s
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { userHome } from '../process/user-home.ts';
+import { wholePath } from '../process/whole-path.ts';
 
 export interface Home {
   readonly path: string;
@@ -44,13 +45,15 @@ export function homeFrom(environment: Environment): Home {
   if (chosen !== undefined && chosen !== '') return homeAt(absolute(chosen));
   const state = environment['XDG_STATE_HOME'];
   const base =
-    state !== undefined && state.startsWith('/') ? state : join(userHome(environment), '.local', 'state');
+    state !== undefined && state.startsWith('/')
+      ? wholePath('XDG_STATE_HOME', state)
+      : join(userHome(environment), '.local', 'state');
   return homeAt(join(base, 'reeve'));
 }
 
 /** From every directory it would be another one, and a session would have an owner in each. */
 function absolute(chosen: string): string {
-  if (isAbsolute(chosen)) return chosen;
+  if (isAbsolute(chosen)) return wholePath('REEVE_HOME', chosen);
   throw new ReeveError('state_directory', `REEVE_HOME is ${JSON.stringify(chosen)}, a relative path.`, {
     hint: 'Give the state directory as an absolute path.',
   });

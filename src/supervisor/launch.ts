@@ -4,6 +4,7 @@
  * The claim decides; what is looked at before it only chooses how to ask.
  */
 import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
@@ -16,6 +17,7 @@ import type { HarnessName } from '../harness/adapter.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
+import { isReplaced, REPLACEMENT } from '../api/raw-bytes.ts';
 import { refuseDirectory } from '../process/refuse-directory.ts';
 import { logPathIn } from '../process/run-directory.ts';
 import { hashToken } from '../store/sql-store.ts';
@@ -106,12 +108,25 @@ const REFUSALS: ReadonlySet<LaunchResult['is']> = new Set(['refused', 'unproven'
 /** Each round somebody else was faster; so many in a row mean a fight that this caller should not go on with. */
 const MAX_ROUNDS = 100;
 
-export async function launch(context: Context, request: LaunchRequest): Promise<LaunchResult> {
+export async function launch(given: Context, request: LaunchRequest): Promise<LaunchResult> {
+  const context = isReplaced(given.environment) ? await withBytes(given) : given;
   const result = await launchOnce(context, request);
   const isRefused = REFUSALS.has(result.is);
   // Only counted: that it cannot be changes nothing about the answer.
   if (isRefused) await context.store.count('claims_lost').catch(() => {});
   return result;
+}
+
+/** What is not UTF-8 arrives as it is, or nothing is started. */
+async function withBytes(context: Context): Promise<Context> {
+  const { ownEnvironment } = await import('../process/own-words.ts');
+  const own = ownEnvironment(context.environment);
+  if (own.is === 'known') return { ...context, environment: own.environment };
+  throw new ReeveError(
+    'usage',
+    `The variable ${own.name} has bytes that are not UTF-8, and this system does not say which.`,
+    { hint: 'Nothing was started. Unset it, or give it a value in UTF-8.' },
+  );
 }
 
 /** All that can be known to be wrong with a start before anything is done for it. */
@@ -418,13 +433,29 @@ async function freeName(context: Context, order: Order): Promise<string> {
 function directoryOf(path: string | undefined): string {
   if (path !== undefined && isAbsolute(path)) return path;
   try {
-    return resolve(path ?? process.cwd());
+    return resolve(path ?? ownDirectory());
   } catch (error) {
+    if (error instanceof ReeveError) throw error;
     throw new ReeveError('bad_directory', 'The directory that this command was called in is gone.', {
       hint: 'Go to one that exists, or give one with --cwd.',
       cause: error,
     });
   }
+}
+
+/** A name that is not UTF-8 may read like that of another directory. */
+function ownDirectory(): string {
+  const path = process.cwd();
+  if (!path.includes(REPLACEMENT)) return path;
+  const [named, own] = [statSync(path, { throwIfNoEntry: false }), statSync('.')];
+  if (named?.dev === own.dev && named.ino === own.ino) return path;
+  throw new ReeveError(
+    'bad_directory',
+    'The path of this directory is not UTF-8, so nothing is started in it.',
+    {
+      hint: 'Go to another one, or give one with --cwd.',
+    },
+  );
 }
 
 /** Control characters of a bad name must not reach a terminal. */

@@ -10,7 +10,7 @@ const MAX_TAIL_BYTES = 1024 * 1024;
 /** The last lines of a log, of which at most the last megabyte. */
 export async function logTail(context: Context, reference: string, lines: number): Promise<LogView> {
   const run = await runNamed(context, await resolveSession(context, reference), reference);
-  const chunks: Buffer[] = [];
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of logs(context, reference, { lines })) {
     chunks.push(chunk);

@@ -28,7 +28,7 @@ export async function* logs(
   context: Context,
   reference: string,
   request: LogsRequest = {},
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<Uint8Array> {
   const found = await resolveSession(context, reference);
   const { session } = found;
   const run = await runNamed(context, found, reference);

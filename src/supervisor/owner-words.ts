@@ -1,4 +1,4 @@
-import { ReeveError } from '../api/errors.ts';
+import { MORE_FILES, ReeveError, TOO_MANY_FILES } from '../api/errors.ts';
 import type { LiveHarness } from './discovery.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import type { LaunchResult, Owner } from './launch.ts';
@@ -31,7 +31,7 @@ export function accepted(
 
 function neverStarted(name: string, reason: string): ReeveError {
   return new ReeveError('never_started', `${name} did not start: ${reason}.`, {
-    hint: 'Check the command and its directory.',
+    hint: reason.endsWith(TOO_MANY_FILES) ? MORE_FILES : 'Check the command and its directory.',
     details: { session: name, outcome: 'never_started' },
   });
 }

@@ -136,7 +136,7 @@ function readIfThere(path: string): string | null {
 
 /** A pipe takes some pages at a time, and an order may hold a prompt of a megabyte. */
 async function sendOrder(orders: number, harness: HarnessOrder, isGone: () => boolean): Promise<void> {
-  const order = Buffer.from(encodeOrder(harness));
+  const order = encodeOrder(harness);
   const bytes = Buffer.concat([Buffer.from(`${order.length}\n`), order]);
   const deadline = performance.now() + ORDER_LIMIT_MS;
   for (let at = 0; at < bytes.length;) {

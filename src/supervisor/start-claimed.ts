@@ -32,6 +32,9 @@ import { toHold } from './ownership/hold.ts';
 /** A keeper answers within milliseconds, unless it was stopped or the file system of the command hangs. */
 const REPORT_LIMIT_MS = 10_000;
 
+/** Named here: whoever uses the library need not have the types of Node. */
+export type PassedSignal = 'SIGINT' | 'SIGQUIT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2';
+
 export interface Started extends SessionWithRun {
   /** Given to the harness, and to nobody else. */
   readonly token: string;
@@ -40,9 +43,9 @@ export interface Started extends SessionWithRun {
   /** How the harness ended, as its keeper noted it: also where the store cannot be asked any more. */
   readonly notedExit: () => ExitReading;
   /** Passes a signal on to the harness, if that is still the same process and does not get it from the terminal. */
-  readonly forward: (signal: NodeJS.Signals) => void;
+  readonly forward: (signal: PassedSignal) => void;
   /** The same for a signal from before there was a harness, which so cannot have got it from anybody else. */
-  readonly forwardEarly: (signal: NodeJS.Signals) => void;
+  readonly forwardEarly: (signal: PassedSignal) => void;
   /** Lets this process exit while the run goes on. */
   readonly release: () => void;
 }
@@ -256,7 +259,7 @@ function forwarding(
   harness: ProcessIdentity | null,
   group: Group,
 ): Pick<Started, 'forward' | 'forwardEarly'> {
-  const send = (signal: NodeJS.Signals) => {
+  const send = (signal: PassedSignal) => {
     if (signal === 'SIGHUP') {
       if (isKeptFromTerminal() && !hasControllingTerminal()) return;
       // As the leader of its session this process alone is told that the terminal is gone.

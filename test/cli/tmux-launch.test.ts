@@ -158,6 +158,23 @@ it('a stop between claim and start wins: the command never executes', async () =
   await eventually('its pane is gone', () => panes.names().length === 0);
 });
 
+it('a state directory with a line break in its path has its panes too', async () => {
+  const home = sandbox.path('st\nate');
+  const there = createSandbox({ HOME: sandbox.root, REEVE_HOME: home });
+  try {
+    const { run } = await there.json<SessionView>([...START.slice(0, -1), 'echo $$ > worker; exec cat']);
+    expect(run).toMatchObject({
+      state: 'running',
+      mode: 'tmux',
+      logPath: `${home}/runs/${run.id}/output.log`,
+    });
+    expect((await there.reeve(['logs', 'a', '--screen'])).code).toBe(0);
+    expect((await there.reeve(['kill', 'a'])).code).toBe(0);
+  } finally {
+    await there.cleanUp();
+  }
+});
+
 it('a keeper that does not answer does not keep its launcher waiting for ever', async () => {
   const go = sandbox.path('go');
   const held = await sandbox.reeve(['run', '--json', ...START.slice(1)], {

@@ -186,7 +186,7 @@ export async function logs(
       await followLog(reeve, reference, { follow, lines, raw });
       return 0;
     }
-    const chunks: Buffer[] = [];
+    const chunks: Uint8Array[] = [];
     for await (const chunk of reeve.logs(reference, { lines: options.lines })) chunks.push(chunk);
     const { run } = await reeve.show(reference);
     print(options, { run: run.id, logPath: run.logPath, text: Buffer.concat(chunks).toString('utf8') }, '');

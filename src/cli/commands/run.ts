@@ -10,7 +10,9 @@ import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
 import { print, printError, say } from '../output.ts';
+import { isAdministration } from '../../supervisor/harness-launch.ts';
 import { accepted, describeUnmanaged, ownerDetails } from '../../supervisor/owner-words.ts';
+import type { PassedSignal } from '../../supervisor/start-claimed.ts';
 import { ERRORS, ReeveError } from '../../api/errors.ts';
 import { clock } from '../../api/time-words.ts';
 import { openPatiently } from '../with-reeve.ts';
@@ -57,9 +59,17 @@ export function budgetFrom(options: BudgetOptions): BudgetChange | undefined {
 type StartedResult = Extract<LaunchResult, { is: 'started' }>;
 
 export async function run(command: readonly string[], options: StartOptions): Promise<number> {
+  const code = await passedBy(command, options);
+  if (code !== null) return code;
   return start(options, (reeve, request) =>
     reeve.launch({ ...request, session: options.session, argv: command }),
   );
+}
+
+/** Whoever asks for anything of a session gets one. Null where there is one to be made. */
+async function passedBy(command: readonly string[], options: StartOptions): Promise<number | null> {
+  if (Object.keys(options).length > 0 || !(await isAdministration(command))) return null;
+  return (await import('../../supervisor/pass-by.ts')).passBy(command);
 }
 
 export async function childRun(command: readonly string[], options: ChildOptions): Promise<number> {
@@ -225,13 +235,22 @@ function pidOf(pid: number | undefined): string {
   return pid === undefined ? '' : ` (pid ${pid})`;
 }
 
-const FORWARDED = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+const FORWARDED = [
+  'SIGINT',
+  'SIGQUIT',
+  'SIGTERM',
+  'SIGHUP',
+  'SIGUSR1',
+  'SIGUSR2',
+] as const satisfies readonly PassedSignal[];
 
 /** Keeps signals meant for the harness from ending this process, and passes them on as soon as there is a harness. */
 class HeldSignals {
-  readonly #early: NodeJS.Signals[] = [];
-  #forward: ((signal: NodeJS.Signals) => void) | null = null;
-  readonly #handler = (signal: NodeJS.Signals) => {
+  readonly #early: PassedSignal[] = [];
+  #forward: ((signal: PassedSignal) => void) | null = null;
+  // It is only called for those that it was given to.
+  readonly #handler = (given: NodeJS.Signals) => {
+    const signal = given as PassedSignal;
     if (this.#forward === null) this.#early.push(signal);
     else this.#forward(signal);
   };

@@ -20,7 +20,7 @@ export class LogText {
   readonly #decoder = new StringDecoder('utf8');
   #pending = '';
 
-  push(chunk: Buffer): string {
+  push(chunk: Uint8Array): string {
     const text = this.#pending + this.#decoder.write(chunk);
     const unfinished = UNFINISHED.exec(text);
     const isKept = unfinished !== null && unfinished[0].length <= MAX_PENDING_LENGTH;

@@ -1,16 +1,17 @@
 /**
  * The files that keepers hold locked: outside of every state directory, so that who owns what outlives the loss of one.
- * Two a session (its name here, and its id), one a conversation, one an adopted process. Only a keeper locks and writes
+ * Three a session (its name at this path, its name in this installation, and its id), one a conversation, one an adopted process. Only a keeper locks and writes
  * them (keeper.pl), and they are removed while one holds them; here they are named and read. What is in a file is true for
  * as long as the process that it names lives.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
+import { readFile } from './reading.ts';
 import { userHome } from './user-home.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -67,6 +68,15 @@ export function sessionFile(
   return join(directory, `session-${digest(home, store, name)}`);
 }
 
+/** The same wherever the state directory is moved, or copied to: its identity goes along. */
+export function installedFile(
+  directory: string,
+  { installation, store }: { readonly installation: string; readonly store: string },
+  name: string,
+): string {
+  return join(directory, `installed-${digest(installation, store, name)}`);
+}
+
 /** By its id, which a copy of the store in another state directory has too. */
 export function sessionIdFile(directory: string, id: string): string {
   return join(directory, `id-${digest(id)}`);
@@ -94,7 +104,7 @@ function digest(...parts: readonly string[]): string {
 /** Null when there is none. A file that cannot be read throws: that is not the same as none. */
 export function readAnnouncement(path: string): Announcement | null {
   try {
-    return parseAnnouncement(readFileSync(path, 'utf8'));
+    return parseAnnouncement(readFile(path));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw new ReeveError('unproven', `${path} cannot be read, so who owns the session is not known.`, {
@@ -111,7 +121,7 @@ export function announcementsIn(directory: string): readonly Announcement[] {
     .flatMap((name) => readAnnouncement(join(directory, name)) ?? []);
 }
 
-/** The same from the hands of the living keepers, where the directory was removed under them. */
+/** The same from the hands of the living keepers, where the directory was removed or put aside under them. */
 export function announcementsHeld(table: ProcessTable): readonly Announcement[] {
   return table.all().flatMap(announcementsHeldBy);
 }
@@ -121,7 +131,7 @@ export function announcementsHeldBy({ pid, name, isZombie }: ProcessFact): reado
   if (isZombie || !name.startsWith('reeve-keeper')) return [];
   return descriptorsOf(pid).flatMap((path) => {
     try {
-      return isOwnerFile(readlinkSync(path)) ? (parseAnnouncement(readFileSync(path, 'utf8')) ?? []) : [];
+      return isSmallFile(path) ? (parseAnnouncement(readFileSync(path, 'utf8')) ?? []) : [];
     } catch {
       return []; // Gone in between, or another user's, whose runs are not this one's to announce.
     }
@@ -136,6 +146,11 @@ function descriptorsOf(pid: number): readonly string[] {
   }
 }
 
-function isOwnerFile(target: string): boolean {
-  return /\/reeve-owners(?:-\d+)?\/session-[0-9a-f]+( \(deleted\))?$/.test(target);
+/** A log has any size, and a terminal or a pipe would be waited for. */
+const MAX_ANNOUNCEMENT_BYTES = 4 * 1024 * 1024;
+
+/** By whatever name it is there now. */
+function isSmallFile(path: string): boolean {
+  const status = statSync(path);
+  return status.isFile() && status.size <= MAX_ANNOUNCEMENT_BYTES;
 }

@@ -3,7 +3,7 @@
  * `failed` is a fact about the reader alone (no file handle left, a disk that does not answer, permission denied), and so
  * nothing follows from it: it is tried again.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, statSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 
 export type Reading<T> =
@@ -19,7 +19,19 @@ export interface Failed {
 }
 
 export function readText(path: string): Exclude<Reading<string>, { is: 'malformed' }> {
-  return attempt(path, () => readFileSync(path, 'utf8'));
+  return attempt(path, () => readFile(path));
+}
+
+const READ_AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * Throws as Node does, and also for what is no file: to open a pipe may take for ever, and what it says is nothing that
+ * anybody wrote down.
+ */
+export function readFile(path: string): string {
+  if (!statSync(path).isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'no file' });
+  // Numbers are flags too; the types only know their names.
+  return readFileSync(path, { encoding: 'utf8', flag: READ_AT_ONCE as unknown as string });
 }
 
 /** The names in a directory. */

@@ -8,9 +8,8 @@
  *
  * A program may give the mark away on purpose, as it may wipe its environment. So to find nobody by it proves nothing.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readText } from './reading.ts';
+import { readFile, readText } from './reading.ts';
 
 export type RunMark =
   | { readonly is: 'set'; readonly mark: string }
@@ -22,7 +21,7 @@ export function readMark(runDirectory: string): RunMark {
   const path = join(runDirectory, 'started.json');
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFile(path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
     return code === 'ENOENT' || code === 'ENOTDIR'

@@ -1,10 +1,11 @@
 /** The identity of this state directory, minted when it is first used. What it is for is told in lifecycle/installation.ts. */
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import { judgeInstallation } from '../lifecycle/installation.ts';
 import type { RecordedInstallation } from '../lifecycle/installation.ts';
 import { machineMarks } from '../process/machine-marks.ts';
+import { readFile } from '../process/reading.ts';
 import { homeAt } from './home.ts';
 import type { Home } from './home.ts';
 
@@ -40,7 +41,7 @@ export function installationOf(home: Home): string {
 function read({ installation: path }: Home): RecordedInstallation | null {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFile(path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw unusable(path, error instanceof Error ? error.message : String(error), error);

@@ -1,5 +1,5 @@
 /** What is wrong with one run is told of that run, and keeps nobody from looking at the others. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { removeCgroup } from '../../src/process/cgroup.ts';
@@ -116,4 +116,19 @@ it(
     expect((await sandbox.reeve(['run', '-s', 'bad', '--on-live', 'retire', '--', 'true'])).code).toBe(7);
     await sandbox.json(['stop', '--assume-gone', 'bad']);
   },
+);
+
+it(
+  'a pipe that a command put in the place of its exit record keeps nobody waiting',
+  async () => {
+    await launchIn(sandbox, 'good', 'sleep', '60');
+    const script = 'mkfifo "$REEVE_HOME/runs/$REEVE_RUN/exit.json"; touch piped; exec sleep 60';
+    const bad = await launchIn(sandbox, 'bad', 'sh', '-c', script);
+    await eventually('the pipe is there', () => existsSync(sandbox.path('piped')));
+    await lose(bad);
+    expect(await looks()).toStrictEqual(thrice({ good: 'alive', bad: 'unknown' }));
+    rmSync(`${sandbox.home}/runs/${bad.run.id}/exit.json`);
+    expect((await sandbox.show('bad')).run).toMatchObject({ outcome: 'lost' });
+  },
+  LIMIT_MS,
 );

@@ -1,5 +1,7 @@
 /** Who owns a session outlives the store that says so: lost, emptied, rolled back, or remade with its whole directory. */
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
@@ -25,9 +27,9 @@ interface Failure {
   };
 }
 
-function removeDatabase(): void {
-  for (const name of readdirSync(sandbox.home).filter((each) => each.startsWith('reeve.db')))
-    rmSync(join(sandbox.home, name));
+function removeDatabase(home = sandbox.home): void {
+  for (const name of readdirSync(home).filter((each) => each.startsWith('reeve.db')))
+    rmSync(join(home, name));
 }
 
 const LOSSES: readonly [how: string, lose: () => void][] = [
@@ -52,6 +54,20 @@ const LOSSES: readonly [how: string, lose: () => void][] = [
     () => {
       rmSync(sandbox.home, { recursive: true, force: true });
       rmSync(owners(), { recursive: true, force: true });
+    },
+  ],
+  [
+    'whose database was removed and whose files of owners were put aside',
+    () => {
+      renameSync(owners(), sandbox.path('aside'));
+      removeDatabase();
+    },
+  ],
+  [
+    'whose directory was put aside with the files of owners',
+    () => {
+      renameSync(owners(), sandbox.path('owners-aside'));
+      renameSync(sandbox.home, sandbox.path('home-aside'));
     },
   ],
 ];
@@ -95,6 +111,69 @@ describe.each(LOSSES)('a session %s', (_how, lose) => {
     await eventually('its keeper is gone', () => !isAlive(keeper));
     expect((await sandbox.show('web')).run).toMatchObject({ id: run.id, outcome: 'failed', exitCode: 3 });
   });
+});
+
+describe('a state directory that was moved under a living run', () => {
+  const moved = () => {
+    renameSync(sandbox.home, sandbox.path('moved'));
+    sandbox.env['REEVE_HOME'] = sandbox.path('moved');
+  };
+  afterEach(() => {
+    renameSync(sandbox.path('moved'), sandbox.home);
+    sandbox.env['REEVE_HOME'] = sandbox.home;
+  });
+
+  it('and then lost its database, has the owner that it had', async () => {
+    const { run, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+    moved();
+    removeDatabase(sandbox.path('moved'));
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+    expect(error).toMatchObject({ code: 'live_owner', details: { owner: { run: run.id } } });
+    expect(await sandbox.json(['stop', 'web'])).toMatchObject({ run: { outcome: 'stopped' } });
+    expect(isAlive(harness)).toBe(false);
+  });
+
+  it('while an older copy of it took its place, has no second owner from there', async () => {
+    await sandbox.reeve(['run', '-s', 'other', '--', 'true']);
+    cpSync(sandbox.home, sandbox.path('copy'), { recursive: true });
+    const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+    moved();
+    sandbox.env['REEVE_HOME'] = sandbox.path('copy');
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+    expect(error).toMatchObject({ code: 'live_owner', details: { owner: { run: run.id } } });
+    expect(await sandbox.json(['stop', 'web'])).toMatchObject({ run: { outcome: 'stopped' } });
+  });
+});
+
+describe('a run whose keeper was killed and whose command lives on', () => {
+  it.each([
+    ['the database was removed', () => removeDatabase()],
+    ['the state directory was removed', () => rmSync(sandbox.home, { recursive: true, force: true })],
+  ])('is on record again after %s, and over before a new one begins', async (_how, lose) => {
+    const script = 'echo $$ > pid.new; mv pid.new pid; exec sleep 600';
+    const { keeper } = await launchIn(sandbox, 'web', 'timeout', '900', 'sh', '-c', script);
+    const survivor = await sandbox.pidFrom('pid');
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('the keeper is gone', () => !isAlive(keeper));
+    expect(isAlive(survivor)).toBe(true);
+    lose();
+    const started = await sandbox.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '61']);
+    expect(started.run.epoch).toBe(2);
+    expect(isAlive(survivor)).toBe(false);
+    const runs = (await sandbox.show('web')).runs.map(({ outcome }) => outcome);
+    expect(runs).toStrictEqual(['lost', null]);
+  });
+});
+
+it('a pipe in the place of a file of owners stands in the way, and keeps nobody waiting', async () => {
+  await launchIn(sandbox, 'web', 'sleep', '60');
+  const [file = ''] = readdirSync(owners()).filter((name) => name.startsWith('session-'));
+  renameSync(join(owners(), file), sandbox.path('aside'));
+  await finished(spawn('mkfifo', [join(owners(), file)]));
+  removeDatabase();
+  const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
+  expect(error.code).toBe('unproven');
+  rmSync(join(owners(), file));
 });
 
 describe('a database restored from before a resume', () => {

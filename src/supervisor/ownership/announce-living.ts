@@ -13,7 +13,8 @@ import { runDirectory } from '../liveness.ts';
 import { newId } from '../new-id.ts';
 import { isHere } from '../reach.ts';
 import { reconcileRun } from '../reconcile.ts';
-import { hostOf, isShared } from './ground.ts';
+import { treeOf } from '../tree-of.ts';
+import { hostOf, isOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
 import { isHeld } from './holder.ts';
 
@@ -21,14 +22,22 @@ import { isHeld } from './holder.ts';
 export async function announceLiving(context: Context, ground: Ground, because: string): Promise<void> {
   const held = new Map(
     [...announcementsIn(ground.owners), ...announcementsHeld(context.table)]
-      .filter(({ home, store }) => home === ground.home && store === ground.store)
+      .filter((each) => isOf(ground, each))
       .map((each) => [each.run.id, each]),
   );
-  const living = [...held.values()].filter((each) => isHeld(context, each));
+  const living: Announcement[] = [];
+  for (const each of held.values())
+    if (isHeld(context, each) || (await isLeftBehind(context, each))) living.push(each);
   for (const each of living) await announce(context, each, because);
   const host = hostOf(context);
   const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
   if (isShared(context) && isKnown) await context.store.markAnnounced(host);
+}
+
+/** Its keeper was killed, and what it had started lives on. On record again, it is ended as of any dead keeper. */
+async function isLeftBehind(context: Context, { run }: Announcement): Promise<boolean> {
+  if (run.keeper.boot !== context.table.host.boot) return false;
+  return (await treeOf(context, run)).find().length > 0;
 }
 
 export async function announce(

@@ -3,12 +3,13 @@
  * runs of this state directory are put on record again, from what their keepers hold, before anything else is done.
  * Where several hosts share the store, all of them have to, before anything new is claimed.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
 import type { Run } from '../../lifecycle/run.ts';
 import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
 import { seenFile } from '../../process/owner-files.ts';
+import { readFile } from '../../process/reading.ts';
 import type { Host, StoreState } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { groundOf, hostOf, isShared } from './ground.ts';
@@ -106,7 +107,7 @@ interface Seen extends SeenStore {
 function readSeen(ground: Ground): Seen | null {
   const path = seenFile(ground.owners, ground);
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Seen; // Written whole, by this module.
+    return JSON.parse(readFile(path)) as Seen; // Written whole, by this module.
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     const because = error instanceof Error ? error.message : String(error);

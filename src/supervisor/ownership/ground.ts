@@ -3,21 +3,32 @@ import { realpathSync } from 'node:fs';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { installationIn } from '../../lifecycle/installation.ts';
 import { ownersDirectory } from '../../process/owner-files.ts';
+import { isThere } from '../../process/reading.ts';
 import type { Host } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 
 export interface Ground extends Pick<Announcement, 'home' | 'store'> {
   /** Where keepers hold their files. */
   readonly owners: string;
+  /** The identity that the state directory keeps when it is moved. */
+  readonly installation: string;
 }
 
-export function groundOf({ environment, home, store }: Context): Ground {
+export function groundOf(context: Context): Ground {
+  const { environment, home, store } = context;
   return {
     owners: ownersDirectory(environment),
+    installation: hostOf(context).id,
     home: realpathSync(home.path),
     // The same state directory may be used with its own database and with a shared one; their sessions are different ones.
     store: store.engine === 'sqlite' ? 'sqlite' : store.place,
   };
+}
+
+/** Of this store, in this state directory or where it was before it was moved. */
+export function isOf(ground: Ground, { home, store, run }: Announcement): boolean {
+  if (store !== ground.store || home === ground.home) return store === ground.store;
+  return installationIn(run.keeper.host) === ground.installation && !isThere(home);
 }
 
 /** With other hosts. */

@@ -8,6 +8,7 @@ import { HOLD_MORE, tellKeeper } from '../../process/keeper.ts';
 import type { HarnessOrder } from '../../process/keeper.ts';
 import {
   conversationFile,
+  installedFile,
   processFile,
   readAnnouncement,
   sessionFile,
@@ -38,7 +39,12 @@ export function toHold(
 
 function filesOf(ground: Ground, { id, name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
   const conversation = native === null ? [] : [conversationFile(ground.owners, harness, native.id)];
-  return [sessionFile(ground.owners, ground, name), sessionIdFile(ground.owners, id), ...conversation];
+  return [
+    sessionFile(ground.owners, ground, name),
+    installedFile(ground.owners, ground, name),
+    sessionIdFile(ground.owners, id),
+    ...conversation,
+  ];
 }
 
 /** Where the harness has named its conversation since it was looked at last, its keeper holds that one too. */

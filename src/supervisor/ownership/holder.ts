@@ -5,9 +5,15 @@
 import { ReeveError } from '../../api/errors.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { probe } from '../../process/liveness.ts';
-import { conversationFile, readAnnouncement, sessionFile, sessionIdFile } from '../../process/owner-files.ts';
+import {
+  conversationFile,
+  installedFile,
+  readAnnouncement,
+  sessionFile,
+  sessionIdFile,
+} from '../../process/owner-files.ts';
 import type { Context } from '../context.ts';
-import { groundOf } from './ground.ts';
+import { groundOf, isOf } from './ground.ts';
 
 export interface Holder {
   readonly announcement: Announcement;
@@ -26,14 +32,16 @@ export async function holderOf(
   const ground = groundOf(context);
   const { name, id } = wanted.session;
   const files = [
-    ...(name === undefined ? [] : [sessionFile(ground.owners, ground, name)]),
+    ...(name === undefined
+      ? []
+      : [sessionFile(ground.owners, ground, name), installedFile(ground.owners, ground, name)]),
     ...(id === undefined ? [] : [sessionIdFile(ground.owners, id)]),
     ...(wanted.nativeId === null ? [] : [conversationFile(ground.owners, wanted.harness, wanted.nativeId)]),
   ];
   for (const file of files) {
     const announcement = readAnnouncement(file);
     if (announcement === null || !isHeld(context, announcement)) continue;
-    const isOurs = announcement.home === ground.home && announcement.store === ground.store;
+    const isOurs = isOf(ground, announcement);
     // On record it is dealt with as what the record says it is.
     if (isOurs && (await context.store.run(announcement.run.id)) !== null) continue;
     return { announcement, isForgotten: isOurs };

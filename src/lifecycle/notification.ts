@@ -4,6 +4,7 @@
  * Read in the order of their numbers, events move each run between three conditions, which are all that is remembered:
  *
  *   (nothing) --input.needed--> waiting --turn, work, session began--> (nothing)      told when it begins to wait
+ *   waiting --input.needed, another question--> waiting                                told once a question
  *   (any) --intended--> the same, and intended                                         its failure was asked for
  *   (any) --ended--> forgotten                                                         told when failed or lost
  *
@@ -13,6 +14,8 @@
 
 import { amount, limitOf } from './budget-words.ts';
 import type { BudgetFigures } from './budget-words.ts';
+import { isAnotherQuestion, questionOf } from './question.ts';
+import type { Question } from './question.ts';
 import { BUDGET_KINDS } from './session-budget.ts';
 
 export const NOTABLE_STATUSES = ['needs-input', 'budget', 'failed', 'lost'] as const;
@@ -42,6 +45,8 @@ export interface Notification {
 export interface WatchedRun {
   readonly waitingSinceMs: number | null;
   readonly isIntended: boolean;
+  /** What it waits for; missing while it does not, and in what an earlier Reeve remembered. */
+  readonly question?: Question;
 }
 
 /** By run id. As large as there are live runs that wait or are being ended. */
@@ -54,6 +59,7 @@ export interface Noticed {
 }
 
 const UNWATCHED: WatchedRun = { waitingSinceMs: null, isIntended: false };
+const UNKNOWN_QUESTION: Question = { tool: null, digest: null };
 
 /** What a harness only reports when it does not wait, or no longer. */
 const GOES_ON = new Set([
@@ -70,19 +76,7 @@ export function notice(watch: Watch, event: NotableEvent): Noticed {
   if (kind === 'run.ended')
     return { watch: without(watch, runId), notification: ended(event, runId, before) };
   if (kind === 'run.intended') return remember(watch, runId, { ...before, isIntended: true });
-  if (kind === 'harness.input.needed' && before.waitingSinceMs === null) {
-    const waitingSinceMs = happenedAtMs(event);
-    return {
-      ...remember(watch, runId, { ...before, waitingSinceMs }),
-      notification: notification(
-        event,
-        runId,
-        'needs-input',
-        waitingSinceMs,
-        waits(event.data['waitingFor']),
-      ),
-    };
-  }
+  if (kind === 'harness.input.needed') return asked(watch, event, runId, before);
   // Told once a limit, as it is on record once a limit.
   if (kind === 'budget.warned' || kind === 'budget.exceeded') {
     const status = kind === 'budget.warned' ? 'budget' : 'needs-input';
@@ -90,7 +84,21 @@ export function notice(watch: Watch, event: NotableEvent): Noticed {
   }
   // What happened before the question but was read after it, by another reader, answers nothing.
   const goesOn = GOES_ON.has(kind) && happenedAtMs(event) >= (before.waitingSinceMs ?? Infinity);
-  return goesOn ? remember(watch, runId, { ...before, waitingSinceMs: null }) : { watch, notification: null };
+  return goesOn
+    ? remember(watch, runId, { waitingSinceMs: null, isIntended: before.isIntended })
+    : { watch, notification: null };
+}
+
+function asked(watch: Watch, event: NotableEvent, runId: string, before: WatchedRun): Noticed {
+  const question = questionOf(event.data['waitingFor'], event.data['questionDigest']);
+  const isNew =
+    before.waitingSinceMs === null || isAnotherQuestion(before.question ?? UNKNOWN_QUESTION, question);
+  if (!isNew) return { watch, notification: null };
+  const waitingSinceMs = happenedAtMs(event);
+  return {
+    ...remember(watch, runId, { ...before, waitingSinceMs, question }),
+    notification: notification(event, runId, 'needs-input', waitingSinceMs, waits(question)),
+  };
 }
 
 function ended(event: NotableEvent, runId: string, { isIntended }: WatchedRun): Notification | null {
@@ -143,12 +151,8 @@ function isFigures(figures: Readonly<Record<keyof BudgetFigures, unknown>>): fig
 
 const SCOPES = ['run', 'session', 'tree', 'day'] as const satisfies readonly BudgetFigures['scope'][];
 
-/** Only the name of a tool is taken from what the harness said. */
-const TOOL = /permission to use ([\w.:-]{1,80})$/;
-
-function waits(waitingFor: unknown): string {
-  const tool = typeof waitingFor === 'string' ? TOOL.exec(waitingFor)?.[1] : undefined;
-  return tool === undefined ? 'It waits for an answer.' : `It waits for permission to use ${tool}.`;
+function waits({ tool }: Question): string {
+  return tool === null ? 'It waits for an answer.' : `It waits for permission to use ${tool}.`;
 }
 
 /** A report is read later than it was made. */

@@ -127,6 +127,35 @@ describe('a run that needs input', () => {
     expect(keysOf(asked, asked, asked)).toEqual(['1 needs-input']);
   });
 
+  it('is told again when it asks another question while it waits, and that once too', () => {
+    const asks = (tool: string, questionDigest?: string): [string, Data] => [
+      'harness.input.needed',
+      {
+        waitingFor: `permission to use ${tool}`,
+        ...(questionDigest === undefined ? {} : { questionDigest }),
+      },
+    ];
+    const events = history(
+      asks('Bash', 'a'),
+      asks('Bash'),
+      asks('Bash', 'b'),
+      asks('Bash', 'b'),
+      asks('Write', 'c'),
+      asks('Bash'),
+    );
+    expect(readAll(events).told.map(({ key, what }) => [key, what])).toEqual([
+      [1, 'It waits for permission to use Bash.'],
+      [3, 'It waits for permission to use Bash.'],
+      [5, 'It waits for permission to use Write.'],
+    ]);
+  });
+
+  it('is told once although an earlier Reeve did not remember what it asks', () => {
+    const watch: Watch = { 'run-1': { waitingSinceMs: 1, isIntended: false } };
+    const [event] = history(asked);
+    expect(event === undefined ? null : notice(watch, event).notification).toBeNull();
+  });
+
   it.each(['harness.turn.started', 'harness.work.continued', 'harness.turn.ended', 'harness.session.began'])(
     'is told again after %s',
     (kind) => {
@@ -217,6 +246,9 @@ describe('any history that the rules can write', () => {
     { kind: 'session.identified' },
     { kind: 'turn.started', promptDigest: null },
     { kind: 'input.needed', waitingFor: 'permission to use Bash' },
+    { kind: 'input.needed', waitingFor: 'permission to use Bash', questionDigest: 'a' },
+    { kind: 'input.needed', waitingFor: 'permission to use Bash', questionDigest: 'b' },
+    { kind: 'input.needed', waitingFor: 'permission to use Write' },
     { kind: 'input.needed', waitingFor: 'an answer' },
     { kind: 'work.continued' },
     { kind: 'turn.ended' },
@@ -254,7 +286,7 @@ describe('any history that the rules can write', () => {
     return { run: after, event: result.event === null ? null : { ...base, ...result.event } };
   }
 
-  it('tells as often as the derived status changes to one that is told, less failures that were asked for', () => {
+  it('tells as often as the derived status changes to one that is told or another question is asked, less failures that were asked for', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 80 }), (moves) => {
         const runs: Run[] = [0, 1, 2].map((index) => ({
@@ -270,7 +302,8 @@ describe('any history that the rules can write', () => {
           runs[each.run] = after;
           if (event !== null) events.push({ ...event, seq: events.length + 1 });
           const status = deriveStatus(after, 'alive', null);
-          const isNew = status !== deriveStatus(before, 'alive', null);
+          const asksAnother = status === 'needs-input' && after.activity !== before.activity;
+          const isNew = status !== deriveStatus(before, 'alive', null) || asksAnother;
           const wasAskedFor = status === 'failed' && after.intent !== null;
           if (isNew && !wasAskedFor && NOTABLE_STATUSES.some((notable) => notable === status)) {
             expected.push(`${events.length} ${after.id} ${status}`);

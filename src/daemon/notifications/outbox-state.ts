@@ -3,6 +3,7 @@ import { EMPTY_QUEUE } from '../../lifecycle/delivery.ts';
 import type { Pending, Queue } from '../../lifecycle/delivery.ts';
 import { NOTABLE_STATUSES } from '../../lifecycle/notification.ts';
 import type { Notification, Watch, WatchedRun } from '../../lifecycle/notification.ts';
+import type { Question } from '../../lifecycle/question.ts';
 import { CHANNEL_NAMES } from './channel.ts';
 import type { ChannelName } from './channel.ts';
 
@@ -44,7 +45,12 @@ function isOutbox(value: unknown): value is OutboxState {
 
 function isWatchedRun(value: unknown): value is WatchedRun {
   if (!isRecord(value) || typeof value['isIntended'] !== 'boolean') return false;
-  return value['waitingSinceMs'] === null || typeof value['waitingSinceMs'] === 'number';
+  const isWaiting = value['waitingSinceMs'] === null || typeof value['waitingSinceMs'] === 'number';
+  return isWaiting && isMissingOr(value['question'], isQuestion);
+}
+
+function isQuestion(value: unknown): value is Question {
+  return isRecord(value) && isNullOrText(value['tool']) && isNullOrText(value['digest']);
 }
 
 function isQueue(value: unknown): value is Queue {
@@ -64,6 +70,15 @@ function isNotification(value: unknown): value is Notification {
     texts.every((text) => typeof text === 'string') &&
     isTime(value['atMs'])
   );
+}
+
+/** What an earlier Reeve did not write. */
+function isMissingOr(value: unknown, is: (value: unknown) => boolean): boolean {
+  return value === undefined || is(value);
+}
+
+function isNullOrText(value: unknown): boolean {
+  return value === null || typeof value === 'string';
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

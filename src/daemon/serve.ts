@@ -19,11 +19,9 @@ import {
 } from '../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
 import { readConfig } from '../supervisor/config.ts';
-import type { StoredEvent } from '../supervisor/events.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
 import { keepContinuity } from '../supervisor/ownership/continuity.ts';
-import { isHere } from '../supervisor/reach.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
 import { spoolIn } from '../supervisor/spool.ts';
@@ -42,6 +40,7 @@ import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { openNotifier } from './notifications/notifier.ts';
 import type { Notifier } from './notifications/notifier.ts';
+import { describeSession, isOfThisHost } from './notifications/own-events.ts';
 import { listenToSpools } from './spools.ts';
 
 /** A death that nobody recorded is found within this; everything else is told at once. */
@@ -270,19 +269,8 @@ function notifications(context: Context, latestSeq: number, options: ServeOption
     latestSeq,
     environment: context.environment,
     log: options.log,
-    describe: async (sessionId) => {
-      const [found] = await context.store.sessionsOf([sessionId]);
-      if (found === undefined) return null;
-      const { name, harness, cwd } = found.session;
-      return { name, harness, cwd };
-    },
+    describe: (about) => describeSession(context, about),
   });
-}
-
-async function isOfThisHost(context: Context, { runId }: StoredEvent): Promise<boolean> {
-  if (context.store.engine === 'sqlite' || runId === null) return true;
-  const found = await context.store.run(runId);
-  return found !== null && isHere(context, found);
 }
 
 function ownVersion(): string {

@@ -2,7 +2,7 @@
  * Every key of config.toml: one entry here makes it known, typed, checked, and asked for in docs/config.md, which a test
  * compares with this table. A table or a key that a later part needs is added here and nowhere else.
  */
-import { NOTABLE_STATUSES } from '../lifecycle/notification.ts';
+import { NOTABLE_STATUSES, TOLD_UNASKED } from '../lifecycle/notification.ts';
 import { BUDGET_KINDS, isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
 import type { Limits } from '../lifecycle/session-budget.ts';
 import {
@@ -33,7 +33,7 @@ export const CONFIG_KEYS = {
   notify: {
     on: {
       kind: subsetOf(NOTABLE_STATUSES),
-      default: NOTABLE_STATUSES,
+      default: TOLD_UNASKED,
       says: 'the changes that are told',
     },
     command: {

@@ -264,7 +264,7 @@ describe('limits', () => {
       null,
       null,
       null,
-      's-1 has failed. It exited with code 3.',
+      's-1 has failed. It exited with code 3. See what there is: reeve ls',
     ]);
   });
 });

@@ -1,7 +1,9 @@
 /** Notifications from the daemon itself: a real one, with real runs, told to a real receiver. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { installStandIns } from '../fixtures/stand-in-harness.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -49,6 +51,23 @@ it('tells once that a run failed, and nothing of one that was stopped or is done
     ['bad', 'failed'],
     ['worse', 'failed'],
   ]);
+});
+
+it('tells what is done where that is asked for, and of an adopted run that it ended, not that it is lost', async () => {
+  configure(`webhook = "${receiver.address}"\non = ["lost", "ended", "done"]`);
+  const standIns = installStandIns(sandbox, 'claude');
+  const outsider = await standIns.outsider('claude', ['--resume', randomUUID()]);
+  await serve();
+  await sandbox.json(['run', '-d', '-s', 'good', '--', 'true']);
+  await receiver.gets(1);
+  await sandbox.json(['adopt', String(outsider.pid), '-s', 'adopted']);
+  signalSeen(outsider, 'SIGTERM');
+  await receiver.gets(2);
+  expect(receiver.received.map(({ body }) => [body['session'], body['status'], body['next']])).toEqual([
+    ['good', 'done', 'Look: reeve logs good'],
+    ['adopted', 'ended', 'Look: reeve why adopted'],
+  ]);
+  standIns.endOutsiders();
 });
 
 it('tells by the next daemon what happened while none was there, and nothing twice', async () => {

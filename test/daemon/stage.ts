@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SessionDescription } from '../../src/daemon/notifications/message.ts';
 import { openNotifier } from '../../src/daemon/notifications/notifier.ts';
 import type { Notifier, NotifierOptions } from '../../src/daemon/notifications/notifier.ts';
 import type { NotableEvent } from '../../src/lifecycle/notification.ts';
@@ -10,6 +11,14 @@ import { manualClock } from './manual-clock.ts';
 import type { ManualClock } from './manual-clock.ts';
 
 export const NOW_MS = Date.parse('2026-05-04T10:00:00Z');
+
+/** A session whose run lives in tmux. */
+export const WEB: SessionDescription = {
+  name: 'web',
+  harness: 'claude',
+  cwd: '/src/web',
+  run: { mode: 'tmux', isLive: true },
+};
 
 export const OFF: NotifySettings = {
   on: ['needs-input', 'failed', 'lost'],
@@ -48,7 +57,7 @@ export function createStage(): Stage {
       const notifier = openNotifier({
         settings: { ...OFF, ...settings },
         directory,
-        describe: async () => ({ name: 'web', harness: 'claude', cwd: '/src/web' }),
+        describe: async () => WEB,
         log: (text) => log.push(text),
         environment: { PATH: process.env['PATH'], HOME: root },
         terminal: { isTTY: false, write: () => {} },

@@ -14,7 +14,7 @@ import { parseConfig } from '../../src/supervisor/parse-config.ts';
 
 const DEFAULTS = {
   notify: {
-    on: ['needs-input', 'budget', 'failed', 'lost'],
+    on: ['needs-input', 'budget', 'failed', 'lost', 'ended'],
     command: null,
     webhook: null,
     webhookHeaders: {},
@@ -103,14 +103,17 @@ describe('a configuration', () => {
     ['[notify]\nconstructor = true', 'notify.constructor is not known'],
     ['[notify]\n"\\u001b[31m" = 1', '"notify.\\u001b[31m" is not known'],
     ['[notify]\non = ["fialed"]', 'notify.on has "fialed", which is not known; did you mean "failed"?'],
-    ['[notify]\non = ["done"]', 'notify.on has "done", which is none of needs-input, budget, failed, lost'],
+    [
+      '[notify]\non = ["cheered"]',
+      'notify.on has "cheered", which is none of needs-input, budget, failed, lost, ended, done, idle, review',
+    ],
     [
       '[notify]\non = "failed"',
-      'notify.on must be a list of "needs-input", "budget", "failed", "lost", not this text',
+      'notify.on must be a list of "needs-input", "budget", "failed", "lost", "ended", "done", "idle", "review", not this text',
     ],
     [
       '[notify]\non = [1]',
-      'notify.on must be a list of "needs-input", "budget", "failed", "lost", not this list',
+      'notify.on must be a list of "needs-input", "budget", "failed", "lost", "ended", "done", "idle", "review", not this list',
     ],
     ['[notify]\nbell = "yes"', 'notify.bell must be true or false, not this text'],
     ['[notify]\nbell = 2026-01-01', 'notify.bell must be true or false, not a date'],

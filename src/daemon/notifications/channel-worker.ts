@@ -13,7 +13,7 @@ import type { Channel } from './channel.ts';
 import { withDeadline } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { messageOf } from './message.ts';
-import type { SessionDescription } from './message.ts';
+import type { Describe } from './message.ts';
 import type { Outbox } from './outbox.ts';
 import { queueOf, withQueue } from './outbox-state.ts';
 
@@ -26,7 +26,7 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
-  readonly describe: (sessionId: string) => Promise<SessionDescription | null>;
+  readonly describe: Describe;
   readonly reached: (step: DeliveryStep, key: number) => Promise<void>;
   readonly log: (text: string) => void;
 }
@@ -93,7 +93,7 @@ async function attemptOnce(
   missed: number,
 ): Promise<{ attempt: Attempt; told: number }> {
   const described = await withDeadline(clock, MAX_DESCRIBE_MS, (deadline) =>
-    Promise.race([describe(notification.sessionId), overIn(deadline)]),
+    Promise.race([describe(notification), overIn(deadline)]),
   ).catch(() => null);
   const message = messageOf(notification, described, missed);
   const attempt = await withDeadline(clock, timeoutMs, (deadline) =>

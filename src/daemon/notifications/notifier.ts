@@ -1,5 +1,5 @@
 /**
- * Tells a person, once, that a run needs input, has failed or was lost; see docs/config.md for what is promised.
+ * Tells a person, once, what `lifecycle/notification.ts` finds worth telling; see docs/config.md for what is promised.
  *
  * Events come in the order of their numbers, some perhaps again after a restart. Taking one only changes memory and
  * starts a write; each receiver's worker does the rest on its own, so that neither the daemon nor another receiver waits.
@@ -15,7 +15,7 @@ import { startWorker } from './channel-worker.ts';
 import type { ChannelWorker, DeliveryStep } from './channel-worker.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
-import type { SessionDescription } from './message.ts';
+import type { Describe } from './message.ts';
 import { openOutbox } from './outbox.ts';
 import type { Outbox } from './outbox.ts';
 import { EMPTY_OUTBOX, queueOf, withQueue } from './outbox-state.ts';
@@ -24,7 +24,7 @@ export interface NotifierOptions {
   readonly settings: NotifySettings;
   /** The notifier's own, on this machine; two notifiers must not share it. */
   readonly directory: string;
-  readonly describe: (sessionId: string) => Promise<SessionDescription | null>;
+  readonly describe: Describe;
   readonly log: (text: string) => void;
   /**
    * The number of the store's newest event. With it, what happens between the first start and the first event is not

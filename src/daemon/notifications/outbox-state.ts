@@ -4,6 +4,7 @@ import type { Pending, Queue } from '../../lifecycle/delivery.ts';
 import { NOTABLE_STATUSES } from '../../lifecycle/notification.ts';
 import type { Notification, Watch, WatchedRun } from '../../lifecycle/notification.ts';
 import type { Question } from '../../lifecycle/question.ts';
+import { figuresOf } from '../../lifecycle/session-budget.ts';
 import { CHANNEL_NAMES } from './channel.ts';
 import type { ChannelName } from './channel.ts';
 
@@ -46,7 +47,16 @@ function isOutbox(value: unknown): value is OutboxState {
 function isWatchedRun(value: unknown): value is WatchedRun {
   if (!isRecord(value) || typeof value['isIntended'] !== 'boolean') return false;
   const isWaiting = value['waitingSinceMs'] === null || typeof value['waitingSinceMs'] === 'number';
-  return isWaiting && isMissingOr(value['question'], isQuestion);
+  return (
+    isWaiting &&
+    isMissingOr(value['question'], isQuestion) &&
+    isMissingOr(value['turnSinceMs'], isTime) &&
+    isMissingOr(value['budget'], isFigures)
+  );
+}
+
+function isFigures(value: unknown): boolean {
+  return figuresOf(value) !== null;
 }
 
 function isQuestion(value: unknown): value is Question {
@@ -64,11 +74,13 @@ function isPending(value: unknown): value is Pending {
 
 function isNotification(value: unknown): value is Notification {
   if (!isRecord(value) || !isWhole(value['key'])) return false;
-  const texts = [value['sessionId'], value['runId'], value['what']];
+  const { sessionId, runId, what, review } = value;
   return (
     NOTABLE_STATUSES.some((status) => status === value['status']) &&
-    texts.every((text) => typeof text === 'string') &&
-    isTime(value['atMs'])
+    [sessionId, what, review ?? ''].every((text) => typeof text === 'string') &&
+    isNullOrText(runId) &&
+    isTime(value['atMs']) &&
+    isMissingOr(value['budget'], isFigures)
   );
 }
 

@@ -40,7 +40,7 @@ import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { openNotifier } from './notifications/notifier.ts';
 import type { Notifier } from './notifications/notifier.ts';
-import { describeSession, isOfThisHost } from './notifications/own-events.ts';
+import { describeSession, takeOwn } from './notifications/own-events.ts';
 import { listenToSpools } from './spools.ts';
 
 /** A death that nobody recorded is found within this; everything else is told at once. */
@@ -177,9 +177,7 @@ async function begin(
     {
       name: 'notices',
       from: notifier.lastSeq() ?? latestSeq,
-      take: async (event) => {
-        if (await isOfThisHost(context, event)) notifier.take(event);
-      },
+      take: (event) => takeOwn(context, notifier, event),
     },
   ];
   const following = followers.map((each) => follow(context, { changes, health }, each, closing));

@@ -36,6 +36,17 @@ export type NotableStatus = (typeof NOTABLE_STATUSES)[number];
 /** What wants a person, or what nobody can account for. That something went well is told to those who ask for it. */
 export const TOLD_UNASKED: readonly NotableStatus[] = ['needs-input', 'budget', 'failed', 'lost', 'ended'];
 
+/** Events of any other kind are never told, only remembered at most. */
+export const TOLD_KINDS: ReadonlySet<string> = new Set([
+  'run.ended',
+  'harness.input.needed',
+  'harness.turn.ended',
+  'budget.warned',
+  'budget.exceeded',
+  'review.submitted',
+  'review.failed',
+]);
+
 /** What this needs of an event in the log. */
 export interface NotableEvent {
   readonly seq: number;

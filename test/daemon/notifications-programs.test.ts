@@ -227,7 +227,7 @@ describe('the bell', () => {
     await waits('bell', 0);
     expect([rings, notifier.health()]).toEqual([
       [],
-      { is: 'failing', says: 'bell: the daemon has no terminal to ring it on' },
+      { is: 'failing', says: 'bell: there is no terminal to ring it on' },
     ]);
   });
 

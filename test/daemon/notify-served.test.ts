@@ -70,6 +70,28 @@ it('tells what is done where that is asked for, and of an adopted run that it en
   standIns.endOutsiders();
 });
 
+it('tells nothing of a muted session, says so in `show` and `why`, and tells of it again afterwards', async () => {
+  await serve();
+  await fail('a');
+  await receiver.gets(1);
+  expect(await sandbox.json(['notify', 'mute', 'a'])).toMatchObject({
+    session: 'a',
+    muted: true,
+    until: null,
+  });
+  expect((await sandbox.show('a')).mute).toEqual({ until: null });
+  await fail('a');
+  await eventually('it has failed', async () => (await sandbox.show('a')).runs.at(-1)?.outcome === 'failed');
+  await fail('b');
+  await receiver.gets(2);
+  expect(await sandbox.json(['notify', 'unmute', 'a'])).toMatchObject({ session: 'a', muted: false });
+  await fail('a');
+  await receiver.gets(3);
+  expect(told().map(([session]) => session)).toEqual(['a', 'b', 'a']);
+  const { stdout } = await sandbox.reeve(['why', 'a']);
+  expect(stdout).toMatch(/muted its notifications\.[^]*ended the mute/);
+});
+
 it('tells by the next daemon what happened while none was there, and nothing twice', async () => {
   const first = await serve();
   await fail('a');

@@ -28,6 +28,7 @@ export const OFF: NotifySettings = {
   webhookTokenEnv: null,
   bell: false,
   desktop: false,
+  quiet: null,
   timeoutSeconds: 10,
 };
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decideOutcome } from '../../src/lifecycle/exit.ts';
 import { takeFact } from '../../src/lifecycle/harness-fact.ts';
 import type { FactKind } from '../../src/lifecycle/harness-fact.ts';
-import { NOTABLE_STATUSES, notice } from '../../src/lifecycle/notification.ts';
+import { NOTABLE_STATUSES, notice, TOLD_KINDS } from '../../src/lifecycle/notification.ts';
 import type { NotableEvent, Notification, Watch } from '../../src/lifecycle/notification.ts';
 import { takeStep } from '../../src/lifecycle/run.ts';
 import type { LiveRun, Outcome, Run, Step } from '../../src/lifecycle/run.ts';
@@ -330,6 +330,29 @@ describe('a run that needs input', () => {
       what,
     ]);
   });
+});
+
+it('only events of the kinds that are listed as told are ever told', () => {
+  const kinds = [
+    'run.started',
+    'run.intended',
+    'harness.turn.started',
+    'harness.session.began',
+    'review.created',
+  ];
+  const told = [...TOLD_KINDS, ...kinds].filter((kind) => {
+    const [before, event] = history(
+      ['harness.work.continued'],
+      [
+        kind,
+        { outcome: 'failed', verdict: 'approve', review: 'v-1', pr: 'a', head: 'b' },
+        kind.startsWith('review.') ? null : 'run-1',
+      ],
+    );
+    if (before === undefined || event === undefined) throw new Error('There are two.');
+    return notice(notice({}, before).watch, event).notification !== null;
+  });
+  expect(told).toEqual([...TOLD_KINDS]);
 });
 
 it('an event without a run, or of a run named like a property of every object, confuses nothing', () => {

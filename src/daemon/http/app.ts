@@ -10,6 +10,7 @@ import { limitBodies, limitTo, MAX_UNPROVEN_BODY_BYTES } from './body-limits.ts'
 import { DOCS_STYLE, docsPage } from './docs-page.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
+import { addNotifying } from './notifying.ts';
 import { addReporting } from './reporting.ts';
 import { answerError, requireJson, usageError } from './operation.ts';
 import type { App, Environment } from './operation.ts';
@@ -89,6 +90,7 @@ export function createApp(parts: Parts): App {
   addActing(app, parts);
   addReporting(app, parts);
   addReviewing(app, parts);
+  addNotifying(app, parts);
   addMachine(app, parts);
   addDocumentation(app, parts);
   return app;

@@ -21,10 +21,11 @@ type BudgetMessage = BudgetFigures & { readonly percent: number };
 export interface Message {
   /** The number of the event. A receiver that has seen it has seen this message. */
   readonly key: number;
-  readonly status: NotableStatus;
+  readonly status: NotableStatus | 'test';
   /** The session's name; null when it has been forgotten meanwhile, or could not be looked up. */
   readonly session: string | null;
-  readonly sessionId: string;
+  /** Null in a test message alone. */
+  readonly sessionId: string | null;
   /** The run it is about; of a review the reviewer's, or null when nobody had it. */
   readonly run: string | null;
   readonly harness: string | null;

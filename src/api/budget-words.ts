@@ -12,7 +12,12 @@ export function budgetWords(budget: BudgetView): string {
 
 /** `84%`; never 100 before the limit is reached, nor 80 before a person is warned. */
 export function percentWords({ fraction, state }: BudgetView): string {
-  return state === 'unknown' ? '?' : `${Math.floor(fraction * 100 + ROUNDING)}%`;
+  return state === 'unknown' ? '?' : `${percentOf(fraction)}%`;
+}
+
+/** Rounded down, as above. */
+export function percentOf(fraction: number): number {
+  return Math.floor(fraction * 100 + ROUNDING);
 }
 
 /** What is spent, given in words, as far as it is known. */

@@ -9,6 +9,7 @@ export const ERRORS = {
   bad_name: { httpStatus: 400, exitCode: 2 },
   bad_directory: { httpStatus: 400, exitCode: 2 },
   bad_config: { httpStatus: 500, exitCode: 2 },
+  not_configured: { httpStatus: 409, exitCode: 2 },
   ambiguous: { httpStatus: 409, exitCode: 2 },
   inside_own_run: { httpStatus: 409, exitCode: 2 },
   bound_elsewhere: { httpStatus: 409, exitCode: 2 },

@@ -67,6 +67,26 @@ export interface SessionDetailView extends SessionRow {
   readonly runs: readonly RunView[];
   /** Why nothing could be proven about the current run, when nothing could. */
   readonly doubt: string | null;
+  /** Whether its notifications are muted, and until when; null when they are not. */
+  readonly mute: { readonly until: string | null } | null;
+}
+
+/** Whether a session's notifications are muted; until null is for good. */
+export interface MuteView {
+  readonly session: string;
+  readonly id: string;
+  readonly muted: boolean;
+  readonly until: string | null;
+}
+
+/** What became of a test message, by each way that is configured. */
+export interface NotifyTestView {
+  readonly channels: readonly {
+    readonly name: string;
+    readonly sent: boolean;
+    /** Why not; null when it was sent. */
+    readonly because: string | null;
+  }[];
 }
 
 /** A process that would end with its run. */

@@ -15,6 +15,8 @@ import type {
   LogView,
   MemberView,
   OverviewView,
+  MuteView,
+  NotifyTestView,
   ReviewDetailView,
   ReviewsView,
   ReviewView,
@@ -175,7 +177,22 @@ const detailed = {
     .openapi({ description: 'What its runs started, and what those started in turn.' }),
   runs: z.array(runSchema).openapi({ description: 'Every run of it, the latest last.' }),
   doubt: nullable(z.string()).openapi({ description: 'Why nothing could be proven, when nothing could.' }),
+  mute: nullable(z.object({ until: nullable(time()) }).strict()).openapi({
+    description: 'Its notifications are muted, until then or for good.',
+  }),
 };
+export const muteSchema = z
+  .object({ session: z.string(), id: z.string(), muted: z.boolean(), until: nullable(time()) })
+  .strict()
+  .openapi('Mute') satisfies z.ZodType<MuteView>;
+export const notifyTestSchema = z
+  .object({
+    channels: z.array(
+      z.object({ name: z.string(), sent: z.boolean(), because: nullable(z.string()) }).strict(),
+    ),
+  })
+  .strict()
+  .openapi('NotifyTest') satisfies z.ZodType<NotifyTestView>;
 
 const rowSchema = z
   .object({ ...session, ...looks })

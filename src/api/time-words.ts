@@ -8,6 +8,11 @@ export function age(fromMs: number, nowMs: number): string {
   return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
 }
 
+/** `muted until 2026-11-15 20:52:11`; for good without a time. */
+export function mutedWords({ until }: { readonly until: string | null }): string {
+  return until === null ? 'muted' : `muted until ${clock(Date.parse(until))}`;
+}
+
 /** `2026-11-15 20:52:11`, in the reader's own time zone. */
 export function clock(atMs: number): string {
   const at = new Date(atMs);

@@ -8,6 +8,7 @@ import { DAEMON_VERBS } from './daemon-verbs.ts';
 import { directory, JSON_FLAG, seconds } from './flag-values.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
+import { NOTIFY_VERBS } from './notify-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 import { SETTLE } from './settle-verb.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
@@ -427,6 +428,7 @@ export const VERBS: readonly Verb[] = [
     ],
     execute: async ({ flags }) => (await report()).usageAdd(flags),
   },
+  ...NOTIFY_VERBS,
   ...DAEMON_VERBS,
   {
     name: 'doctor',

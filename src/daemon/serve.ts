@@ -19,12 +19,10 @@ import {
 } from '../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
 import { readConfig } from '../supervisor/config.ts';
-import type { StoredEvent } from '../supervisor/events.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
 import { ownBuild, replacedBy } from '../supervisor/own-program.ts';
 import { keepContinuity } from '../supervisor/ownership/continuity.ts';
-import { isHere } from '../supervisor/reach.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
 import { spoolIn } from '../supervisor/spool.ts';
@@ -43,6 +41,7 @@ import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { openNotifier } from './notifications/notifier.ts';
 import type { Notifier } from './notifications/notifier.ts';
+import { describeSession, takeOwn } from './notifications/own-events.ts';
 import { listenToSpools } from './spools.ts';
 
 /** A death that nobody recorded is found within this; everything else is told at once. */
@@ -183,9 +182,7 @@ async function begin(
     {
       name: 'notices',
       from: notifier.lastSeq() ?? latestSeq,
-      take: async (event) => {
-        if (await isOfThisHost(context, event)) notifier.take(event);
-      },
+      take: (event) => takeOwn(context, notifier, event),
     },
   ];
   const following = followers.map((each) => follow(context, { changes, health }, each, closing));
@@ -304,17 +301,6 @@ function notifications(context: Context, latestSeq: number, options: ServeOption
     latestSeq,
     environment: context.environment,
     log: options.log,
-    describe: async (sessionId) => {
-      const [found] = await context.store.sessionsOf([sessionId]);
-      if (found === undefined) return null;
-      const { name, harness, cwd } = found.session;
-      return { name, harness, cwd };
-    },
+    describe: (about) => describeSession(context, about),
   });
-}
-
-async function isOfThisHost(context: Context, { runId }: StoredEvent): Promise<boolean> {
-  if (context.store.engine === 'sqlite' || runId === null) return true;
-  const found = await context.store.run(runId);
-  return found !== null && isHere(context, found);
 }

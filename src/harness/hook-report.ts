@@ -15,6 +15,7 @@ const turnStarted: Meaning = (payload) => {
 const permissionAsked: Meaning = (payload) => ({
   kind: 'input.needed',
   waitingFor: `permission to use ${textField(payload, 'tool_name') ?? 'a tool'}`,
+  questionDigest: questionDigest(payload, 'tool_name', 'tool_input'),
 });
 const worked: Meaning = () => ({ kind: 'work.continued' });
 const turnEnded: Meaning = () => ({ kind: 'turn.ended' });
@@ -23,18 +24,24 @@ const ended: Meaning = (payload) => ({
   reason: textField(payload, 'reason') ?? 'no reason given',
 });
 
-/** Notifications that are a question; others remind, congratulate or inform. */
-const QUESTIONS = new Set([
-  'permission_prompt',
-  'elicitation_dialog',
-  'elicitation_url_dialog',
-  'ToolPermission',
-]);
+/** Notifications that are a question of their own, reported in no other way. */
+const QUESTIONS = new Set(['elicitation_dialog', 'elicitation_url_dialog', 'ToolPermission']);
+/** It comes some time after the permission request itself. Other notifications congratulate or inform. */
+const REMINDER = 'permission_prompt';
 
-const notified: Meaning = (payload) =>
-  QUESTIONS.has(textField(payload, 'notification_type') ?? '')
-    ? { kind: 'input.needed', waitingFor: textField(payload, 'message') ?? 'an answer' }
+const notified: Meaning = (payload) => {
+  const type = textField(payload, 'notification_type') ?? '';
+  const asks = { kind: 'input.needed', waitingFor: textField(payload, 'message') ?? 'an answer' } as const;
+  if (type === REMINDER) return asks;
+  return QUESTIONS.has(type)
+    ? { ...asks, questionDigest: questionDigest(payload, 'message', 'details') }
     : null;
+};
+
+/** Of what is asked, as far as the payload says it; what was cut off is as if it were not there. */
+function questionDigest(payload: JsonObject, ...fields: readonly string[]): string {
+  return promptDigest(JSON.stringify(fields.map((field) => payload[field] ?? null)));
+}
 
 /** A map, for the name comes from outside, and an object also has what all objects have. */
 const MEANINGS: ReadonlyMap<string, Meaning> = new Map([

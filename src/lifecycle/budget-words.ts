@@ -1,6 +1,5 @@
 /** Budgets as people read them. */
-import type { Verdict } from './budget.ts';
-import type { BudgetKind, BudgetScope } from './session-budget.ts';
+import type { BudgetFigures, BudgetKind, BudgetScope } from './session-budget.ts';
 
 export function amount(kind: BudgetKind, value: number): string {
   switch (kind) {
@@ -22,7 +21,7 @@ const WHOSE: Readonly<Record<BudgetScope, string>> = {
 };
 
 /** "the budget of its session of 2.0M tokens". */
-export function limitOf({ scope, kind, limit }: Pick<Verdict, 'scope' | 'kind' | 'limit'>): string {
+export function limitOf({ scope, kind, limit }: Omit<BudgetFigures, 'spent'>): string {
   return `${WHOSE[scope]} of ${amount(kind, limit)}`;
 }
 
@@ -31,8 +30,6 @@ export function spentOf(figures: BudgetFigures): string {
   const { kind, spent } = figures;
   return `${limitOf(figures)}: ${amount(kind, spent)} ${kind === 'tokens' ? 'are' : 'is'} spent`;
 }
-
-export type BudgetFigures = Pick<Verdict, 'scope' | 'kind' | 'spent' | 'limit'>;
 
 function shortNumber(value: number): string {
   if (value >= 999_950) return `${(value / 1_000_000).toFixed(1)}M`;

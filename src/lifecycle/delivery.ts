@@ -46,6 +46,12 @@ export function enqueue(queue: Queue, notification: Notification): Queue {
   return { waiting: waiting.slice(excess), missed: queue.missed + excess };
 }
 
+/** Without what there is of one session, which nobody wants to be told any more. */
+export function withoutSession(queue: Queue, sessionId: string): Queue {
+  const waiting = queue.waiting.filter(({ notification }) => notification.sessionId !== sessionId);
+  return waiting.length === queue.waiting.length ? queue : { ...queue, waiting };
+}
+
 /** Gives up what is too old to be told. */
 export function expire(queue: Queue, nowMs: number): Queue {
   const fresh = queue.waiting.filter(({ notification }) => nowMs - notification.atMs <= MAX_AGE_MS);

@@ -115,8 +115,11 @@ function signalReason(signal: string, oomKills: number | null): string {
   return `it was killed by ${signal}`;
 }
 
+/** All that is known of the end of a harness that Reeve did not start. */
+export const ENDED_UNSEEN = 'it was adopted while it was running, so how it ended cannot be known';
+
 function lostReason(exit: Extract<ExitEvidence, { kind: 'none' | 'unseen' | 'malformed' }>): string {
-  if (exit.kind === 'unseen') return 'it was adopted while it was running, so how it ended cannot be known';
+  if (exit.kind === 'unseen') return ENDED_UNSEEN;
   if (exit.kind === 'none' && (exit.oomKills ?? 0) > 0) {
     return 'its keeper died without recording an exit, while the kernel was killing processes for want of memory (out of memory)';
   }

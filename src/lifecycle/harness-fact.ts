@@ -10,6 +10,7 @@
  *               asked --session.began, another--> mismatch an error, never silently bound
  *               bound --session.began, another, of the harness's own process--> bound to that (`/clear`)
  */
+import { isAnotherQuestion, questionOf } from './question.ts';
 import type { Run } from './run.ts';
 
 /** The conversation that a run serves, as the harness names it. */
@@ -27,6 +28,8 @@ export interface Activity {
   readonly evidence: string;
   /** What the harness asks a person for; null unless it needs input. */
   readonly waitingFor: string | null;
+  /** Stands for what exactly is asked, which is not kept; missing where only a reminder of it is known. */
+  readonly questionDigest?: string;
 }
 
 export type FactKind =
@@ -34,7 +37,12 @@ export type FactKind =
   /** The same, told by something that says nothing of what it does: its files, or what it holds open. */
   | { readonly kind: 'session.identified' }
   | { readonly kind: 'turn.started'; readonly promptDigest: string | null }
-  | { readonly kind: 'input.needed'; readonly waitingFor: string }
+  | {
+      readonly kind: 'input.needed';
+      readonly waitingFor: string;
+      /** Missing in what only reminds of a question. */
+      readonly questionDigest?: string;
+    }
   /** Something that a harness only does while it works: it used a tool. */
   | { readonly kind: 'work.continued' }
   | { readonly kind: 'turn.ended' }
@@ -96,10 +104,18 @@ function activityAfter(before: Activity | null, fact: HarnessFact): Activity | n
   if (is === null) return before;
   // Two readers may bring two reports in the wrong order. Whatever is said is more than nothing.
   if (before !== null && before.is !== 'unknown' && fact.atMs < before.sinceMs) return before;
-  const waitingFor = fact.kind === 'input.needed' ? fact.waitingFor : null;
-  // A reminder that it waits (a notification) says no more than the question itself did.
-  if (before?.is === is && (waitingFor === before.waitingFor || is === 'needs-input')) return before;
-  return { is, sinceMs: fact.atMs, evidence: fact.evidence, waitingFor };
+  if (before?.is === is && !(fact.kind === 'input.needed' && asksAnother(before, fact))) return before;
+  const seen = { is, sinceMs: fact.atMs, evidence: fact.evidence };
+  if (fact.kind !== 'input.needed') return { ...seen, waitingFor: null };
+  const { waitingFor, questionDigest } = fact;
+  return { ...seen, waitingFor, ...(questionDigest === undefined ? {} : { questionDigest }) };
+}
+
+function asksAnother(before: Activity, fact: Extract<FactKind, { kind: 'input.needed' }>): boolean {
+  return isAnotherQuestion(
+    questionOf(before.waitingFor, before.questionDigest),
+    questionOf(fact.waitingFor, fact.questionDigest),
+  );
 }
 
 const ACTIVITY_OF: Readonly<Record<FactKind['kind'], Activity['is'] | null>> = {

@@ -1,22 +1,51 @@
 /**
- * Which events a person is told about: a run that waits for them, is close to a budget or ended by it, failed, or was lost. Once a change, not once a report.
+ * Which events a person is told about, once a change, not once a report: a run that waits for them, is close to a budget
+ * or ended by it, failed, was lost, or ended unseen; and where they ask for it, a turn or a run that is done, and reviews.
  *
- * Read in the order of their numbers, events move each run between three conditions, which are all that is remembered:
+ * Read in the order of their numbers, events move each run between conditions, which are all that is remembered:
  *
  *   (nothing) --input.needed--> waiting --turn, work, session began--> (nothing)      told when it begins to wait
- *   (any) --intended--> the same, and intended                                         its failure was asked for
- *   (any) --ended--> forgotten                                                         told when failed or lost
+ *   waiting --input.needed, another question--> waiting                                told once a question
+ *   (any) --turn started, work, input.needed--> in a turn --turn ended--> (nothing)     told when the turn ends
+ *   (any) --intended--> the same, and intended                                         its end was asked for
+ *   (any) --ended--> forgotten                                                         told unless it was asked for
  *
- * What is told is made of outcome, exit code, signal and the name of a tool. Never of what a harness or a person wrote:
- * a question may quote a prompt, and a notification leaves the machine.
+ * What is told is made of outcome, exit code, signal, figures, the name of a tool and that of a pull request. Never of
+ * what a harness or a person wrote: a question may quote a prompt, and a notification leaves the machine.
  */
 
-import { amount, limitOf } from './budget-words.ts';
-import type { BudgetFigures } from './budget-words.ts';
-import { BUDGET_KINDS } from './session-budget.ts';
+import { ENDED_UNSEEN } from './exit.ts';
+import { isAnotherQuestion, questionOf } from './question.ts';
+import type { Question } from './question.ts';
+import { figuresOf } from './session-budget.ts';
+import type { BudgetFigures } from './session-budget.ts';
 
-export const NOTABLE_STATUSES = ['needs-input', 'budget', 'failed', 'lost'] as const;
+/** `ended`: an adopted run is over, and how cannot be known. `idle`: a turn is over. `review`: there is a result of one. */
+export const NOTABLE_STATUSES = [
+  'needs-input',
+  'budget',
+  'failed',
+  'lost',
+  'ended',
+  'done',
+  'idle',
+  'review',
+] as const;
 export type NotableStatus = (typeof NOTABLE_STATUSES)[number];
+
+/** What wants a person, or what nobody can account for. That something went well is told to those who ask for it. */
+export const TOLD_UNASKED: readonly NotableStatus[] = ['needs-input', 'budget', 'failed', 'lost', 'ended'];
+
+/** Events of any other kind are never told, only remembered at most. */
+export const TOLD_KINDS: ReadonlySet<string> = new Set([
+  'run.ended',
+  'harness.input.needed',
+  'harness.turn.ended',
+  'budget.warned',
+  'budget.exceeded',
+  'review.submitted',
+  'review.failed',
+]);
 
 /** What this needs of an event in the log. */
 export interface NotableEvent {
@@ -33,18 +62,29 @@ export interface Notification {
   readonly key: number;
   readonly status: NotableStatus;
   readonly sessionId: string;
-  readonly runId: string;
+  /** Of a review the run that had it, if any. */
+  readonly runId: string | null;
   readonly atMs: number;
   readonly what: string;
+  /** Of which limit it is about. */
+  readonly budget?: BudgetFigures;
+  /** The id of the review it is about. */
+  readonly review?: string;
 }
 
-/** What is remembered of a live run: nothing, unless it waits or somebody wants it to end. */
+/** What is remembered of a live run: nothing, unless it waits, is in a turn, or somebody wants it to end. */
 export interface WatchedRun {
   readonly waitingSinceMs: number | null;
   readonly isIntended: boolean;
+  /** What it waits for; missing while it does not, and in what an earlier Reeve remembered. */
+  readonly question?: Question;
+  /** Missing outside of a turn. */
+  readonly turnSinceMs?: number;
+  /** The limit for which it was told to end. */
+  readonly budget?: BudgetFigures;
 }
 
-/** By run id. As large as there are live runs that wait or are being ended. */
+/** By run id. As large as there are live runs that wait, work or are being ended. */
 export type Watch = Readonly<Record<string, WatchedRun>>;
 
 export interface Noticed {
@@ -54,63 +94,122 @@ export interface Noticed {
 }
 
 const UNWATCHED: WatchedRun = { waitingSinceMs: null, isIntended: false };
-
-/** What a harness only reports when it does not wait, or no longer. */
-const GOES_ON = new Set([
-  'harness.session.began',
-  'harness.turn.started',
-  'harness.work.continued',
-  'harness.turn.ended',
-]);
+const UNKNOWN_QUESTION: Question = { tool: null, digest: null };
 
 export function notice(watch: Watch, event: NotableEvent): Noticed {
   const { runId, kind } = event;
-  if (runId === null) return { watch, notification: null };
+  if (runId === null) return { watch, notification: reviewed(event) };
   const before = Object.hasOwn(watch, runId) ? (watch[runId] ?? UNWATCHED) : UNWATCHED;
-  if (kind === 'run.ended')
-    return { watch: without(watch, runId), notification: ended(event, runId, before) };
-  if (kind === 'run.intended') return remember(watch, runId, { ...before, isIntended: true });
-  if (kind === 'harness.input.needed' && before.waitingSinceMs === null) {
-    const waitingSinceMs = happenedAtMs(event);
-    return {
-      ...remember(watch, runId, { ...before, waitingSinceMs }),
-      notification: notification(
-        event,
-        runId,
-        'needs-input',
-        waitingSinceMs,
-        waits(event.data['waitingFor']),
-      ),
-    };
+  switch (kind) {
+    case 'run.ended':
+      return { watch: without(watch, runId), notification: ended(event, before) };
+    case 'run.intended':
+      return { watch: remember(watch, runId, intended(before, event)), notification: null };
+    case 'harness.input.needed':
+      return asked(watch, event, runId, before);
+    // Told once a limit, as it is on record once a limit.
+    case 'budget.warned':
+      return { watch, notification: overspent(event, 'budget', 'It is close to its limit.') };
+    case 'budget.exceeded':
+      return { watch, notification: overspent(event, 'needs-input', 'It is over its limit, and goes on.') };
+    case 'harness.session.began':
+    case 'harness.turn.started':
+    case 'harness.work.continued':
+    case 'harness.turn.ended':
+      return reported(watch, event, runId, before);
+    default:
+      return { watch, notification: null };
   }
-  // Told once a limit, as it is on record once a limit.
-  if (kind === 'budget.warned' || kind === 'budget.exceeded') {
-    const status = kind === 'budget.warned' ? 'budget' : 'needs-input';
-    return { watch, notification: notification(event, runId, status, event.atMs, budgetWords(event.data)) };
-  }
-  // What happened before the question but was read after it, by another reader, answers nothing.
-  const goesOn = GOES_ON.has(kind) && happenedAtMs(event) >= (before.waitingSinceMs ?? Infinity);
-  return goesOn ? remember(watch, runId, { ...before, waitingSinceMs: null }) : { watch, notification: null };
 }
 
-function ended(event: NotableEvent, runId: string, { isIntended }: WatchedRun): Notification | null {
-  const { outcome, endedAtMs } = event.data;
-  const atMs = timeOr(endedAtMs, event.atMs);
-  if (outcome === 'lost') {
-    return notification(event, runId, 'lost', atMs, 'How it ended is not known.');
+function intended(before: WatchedRun, { data }: NotableEvent): WatchedRun {
+  const budget = figuresOf(data['budget']);
+  return { ...before, isIntended: true, ...(budget === null ? {} : { budget }) };
+}
+
+function asked(watch: Watch, event: NotableEvent, runId: string, before: WatchedRun): Noticed {
+  const question = questionOf(event.data['waitingFor'], event.data['questionDigest']);
+  const isNew =
+    before.waitingSinceMs === null || isAnotherQuestion(before.question ?? UNKNOWN_QUESTION, question);
+  if (!isNew) return { watch, notification: null };
+  const waitingSinceMs = happenedAtMs(event);
+  const turnSinceMs = before.turnSinceMs ?? waitingSinceMs;
+  return {
+    watch: remember(watch, runId, { ...before, waitingSinceMs, question, turnSinceMs }),
+    notification: { ...notification(event, 'needs-input', waits(question)), atMs: waitingSinceMs },
+  };
+}
+
+/** What a harness only reports when it does not wait, or no longer. */
+function reported(watch: Watch, event: NotableEvent, runId: string, before: WatchedRun): Noticed {
+  const atMs = happenedAtMs(event);
+  // What happened before the question, or before the turn began, but was read after it by another reader, says nothing.
+  const isLate = atMs < (before.waitingSinceMs ?? -Infinity) || atMs < (before.turnSinceMs ?? -Infinity);
+  if (isLate) return { watch, notification: null };
+  const { question: _answered, turnSinceMs, ...rest } = before;
+  const going = { ...rest, waitingSinceMs: null };
+  if (event.kind === 'harness.turn.started' || event.kind === 'harness.work.continued') {
+    if (turnSinceMs !== undefined && before.waitingSinceMs === null) return { watch, notification: null };
+    return { watch: remember(watch, runId, { ...going, turnSinceMs: atMs }), notification: null };
   }
-  if (outcome === 'over_budget')
-    return notification(event, runId, 'budget', atMs, 'It was ended at its limit.');
+  const isTurnOver = event.kind === 'harness.turn.ended' && turnSinceMs !== undefined && !before.isIntended;
+  return {
+    watch: remember(watch, runId, going),
+    notification: isTurnOver ? { ...notification(event, 'idle', 'Its turn has ended.'), atMs } : null,
+  };
+}
+
+function ended(event: NotableEvent, { isIntended, budget }: WatchedRun): Notification | null {
+  const { outcome, reason, endedAtMs } = event.data;
+  const tell = (status: NotableStatus, what: string): Notification => ({
+    ...notification(event, status, what),
+    atMs: timeOr(endedAtMs, event.atMs),
+  });
+  if (outcome === 'lost') {
+    // It ended before the eyes of the one that watched it, which is all that is known.
+    return reason === ENDED_UNSEEN
+      ? tell('ended', 'How is not known, for it was adopted while it was running.')
+      : tell('lost', 'How it ended is not known.');
+  }
+  if (outcome === 'over_budget') {
+    const told = tell('budget', 'It was ended at its limit.');
+    return budget === undefined ? told : { ...told, budget };
+  }
   // Somebody asked for its end, and so knows of it.
-  if (isIntended || (outcome !== 'failed' && outcome !== 'never_started')) return null;
-  return notification(event, runId, 'failed', atMs, failure(event.data));
+  if (isIntended) return null;
+  if (outcome === 'completed') return tell('done', 'It exited with code 0.');
+  return outcome === 'failed' || outcome === 'never_started' ? tell('failed', failure(event.data)) : null;
+}
+
+function overspent(event: NotableEvent, status: NotableStatus, what: string): Notification {
+  const budget = figuresOf(event.data);
+  const told = notification(event, status, what);
+  return budget === null ? told : { ...told, budget };
+}
+
+const RESULTS: Readonly<Record<string, string>> = {
+  approve: 'approved',
+  changes: 'changes are requested',
+  comment: 'commented, neither approved nor refused',
+};
+/** Longer is no name of a pull request, and shorter no commit that can be told from others. */
+const MAX_NAME = 100;
+const HEAD_LENGTH = 10;
+
+/** It is the worker's, and of no run of it. */
+function reviewed(event: NotableEvent): Notification | null {
+  if (event.kind !== 'review.submitted' && event.kind !== 'review.failed') return null;
+  const { review, pr, head, verdict, run } = event.data;
+  const result = event.kind === 'review.failed' ? 'there is no result' : RESULTS[String(verdict)];
+  if (typeof review !== 'string' || result === undefined) return null;
+  const subject = `${String(pr).slice(0, MAX_NAME)} at ${String(head).slice(0, HEAD_LENGTH)}`;
+  const told = notification(event, 'review', `${subject}: ${result}.`);
+  return { ...told, runId: typeof run === 'string' ? run : null, review };
 }
 
 function notification(
-  { seq, sessionId }: NotableEvent,
-  runId: string,
+  { seq, sessionId, runId, atMs }: NotableEvent,
   status: NotableStatus,
-  atMs: number,
   what: string,
 ): Notification {
   return { key: seq, status, sessionId, runId, atMs, what };
@@ -127,28 +226,8 @@ function failure({ outcome, signal, exitCode, reason }: NotableEvent['data']): s
   return typeof exitCode === 'number' ? `It exited with code ${exitCode}.` : 'It failed.';
 }
 
-/** Figures alone, made into words by Reeve. */
-function budgetWords({ scope, kind, spent, limit }: NotableEvent['data']): string {
-  const figures = { scope, kind, spent, limit };
-  return isFigures(figures)
-    ? `It has used ${amount(figures.kind, figures.spent)} of ${limitOf(figures)}.`
-    : 'It is close to a budget, or over it.';
-}
-
-function isFigures(figures: Readonly<Record<keyof BudgetFigures, unknown>>): figures is BudgetFigures {
-  const { scope, kind, spent, limit } = figures;
-  const isKnown = SCOPES.some((each) => each === scope) && BUDGET_KINDS.some((each) => each === kind);
-  return isKnown && typeof spent === 'number' && typeof limit === 'number';
-}
-
-const SCOPES = ['run', 'session', 'tree', 'day'] as const satisfies readonly BudgetFigures['scope'][];
-
-/** Only the name of a tool is taken from what the harness said. */
-const TOOL = /permission to use ([\w.:-]{1,80})$/;
-
-function waits(waitingFor: unknown): string {
-  const tool = typeof waitingFor === 'string' ? TOOL.exec(waitingFor)?.[1] : undefined;
-  return tool === undefined ? 'It waits for an answer.' : `It waits for permission to use ${tool}.`;
+function waits({ tool }: Question): string {
+  return tool === null ? 'It waits for an answer.' : `It waits for permission to use ${tool}.`;
 }
 
 /** A report is read later than it was made. */
@@ -163,12 +242,9 @@ function timeOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' && Math.abs(value) <= LAST_DATE_MS ? value : otherwise;
 }
 
-function remember(watch: Watch, runId: string, run: WatchedRun): Noticed {
-  const isNothing = run.waitingSinceMs === null && !run.isIntended;
-  return {
-    watch: isNothing ? without(watch, runId) : { ...watch, [runId]: run },
-    notification: null,
-  };
+function remember(watch: Watch, runId: string, run: WatchedRun): Watch {
+  const isNothing = run.waitingSinceMs === null && !run.isIntended && run.turnSinceMs === undefined;
+  return isNothing ? without(watch, runId) : { ...watch, [runId]: run };
 }
 
 function without(watch: Watch, runId: string): Watch {

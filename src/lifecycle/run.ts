@@ -23,6 +23,7 @@ import type { Parentage } from './child.ts';
 import type { Activity, Native } from './harness-fact.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import type { Proof } from './proof.ts';
+import type { BudgetFigures } from './session-budget.ts';
 
 /** Outcomes a person, a successor or an automatic part can ask for. */
 export type IntendedOutcome = 'stopped' | 'superseded' | 'cancelled' | 'reaped' | 'over_budget';
@@ -47,6 +48,8 @@ export interface Intent {
   readonly uptimeMs: number;
   /** Why the run was not over when that was last tried, as the end of a sentence. */
   readonly failed?: string;
+  /** Of one that is over a budget: which limit, and how much was spent then. */
+  readonly budget?: BudgetFigures;
 }
 
 export interface Ending {

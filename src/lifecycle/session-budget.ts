@@ -60,3 +60,28 @@ export function raises(budget: SessionBudget | null, change: BudgetChange): bool
     return before !== null && after !== undefined && (after === null || after > before);
   });
 }
+
+/** One limit, and what was spent of it. */
+export interface BudgetFigures {
+  readonly scope: BudgetScope;
+  readonly kind: BudgetKind;
+  readonly spent: number;
+  readonly limit: number;
+}
+
+const SCOPES: readonly BudgetScope[] = ['run', 'session', 'tree', 'day'];
+
+/** The figures in what is on record; null when they make no sense. */
+export function figuresOf(data: unknown): BudgetFigures | null {
+  if (typeof data !== 'object' || data === null) return null;
+  const given = data as Readonly<Partial<Record<keyof BudgetFigures, unknown>>>; // Each is checked.
+  const scope = SCOPES.find((each) => each === given.scope);
+  const kind = BUDGET_KINDS.find((each) => each === given.kind);
+  const { spent, limit } = given;
+  if (scope === undefined || kind === undefined || !isFigure(spent) || !isFigure(limit)) return null;
+  return limit > 0 ? { scope, kind, spent, limit } : null;
+}
+
+function isFigure(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}

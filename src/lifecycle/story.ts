@@ -98,8 +98,14 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'budget.cleared':
       return 'There is nothing to ask about its budget any more.';
     default:
-      return kind.startsWith('review.') ? reviewSentence(kind, actor, data) : `${actor}: ${kind}.`;
+      return kind.startsWith('review.') ? reviewSentence(kind, actor, data) : muteSentence(kind, actor, data);
   }
+}
+
+function muteSentence(kind: string, actor: string, { until }: StoryEvent['data']): string {
+  if (kind === 'notify.unmuted') return `${actor} ended the mute of its notifications.`;
+  if (kind !== 'notify.muted') return `${actor}: ${kind}.`;
+  return `${actor} muted its notifications${typeof until === 'string' ? ` until ${until}` : ''}.`;
 }
 
 const AT_PARENTS_END: Readonly<Record<OnParentEnd, string>> = {

@@ -3,6 +3,7 @@ import { ReeveError } from '../api/errors.ts';
 import { tokensFrom } from '../lifecycle/usage.ts';
 import type { TokenKind } from '../lifecycle/usage.ts';
 import { eventOf } from './rows.ts';
+import { slotsFor } from './sql.ts';
 import type { Sql, SqlDriver } from './sql.ts';
 import type { Counter, Figures, StoredEvent } from './store.ts';
 
@@ -38,6 +39,29 @@ export function readEvents(driver: SqlDriver, range: EventRange): Promise<readon
     const events = rows.map(eventOf);
     return isBackwards ? events.toReversed() : events;
   });
+}
+
+/** All of one session, in order. */
+export async function sessionEvents(driver: SqlDriver, sessionId: string): Promise<readonly StoredEvent[]> {
+  const rows = await driver.read((sql) =>
+    sql.all(`${SELECT_EVENT} where session_id = ? order by seq`, [sessionId]),
+  );
+  return rows.map(eventOf);
+}
+
+export async function latestEvent(
+  driver: SqlDriver,
+  sessionId: string,
+  kinds: readonly string[],
+): Promise<StoredEvent | null> {
+  const { places, values } = slotsFor(kinds);
+  const [row] = await driver.read((sql) =>
+    sql.all(`${SELECT_EVENT} where session_id = ? and kind in (${places}) order by seq desc limit 1`, [
+      sessionId,
+      ...values,
+    ]),
+  );
+  return row === undefined ? null : eventOf(row);
 }
 
 async function settledSeq(driver: SqlDriver, sql: Sql, expression: string): Promise<number> {

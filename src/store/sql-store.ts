@@ -12,7 +12,6 @@ import type { ClaimedRun, Run, RunningRun, Step, StepResult } from '../lifecycle
 import type { Session } from '../lifecycle/session.ts';
 import {
   changedColumns,
-  eventOf,
   runOf,
   SELECT_CURRENT_RUNS,
   SELECT_RUN,
@@ -21,7 +20,7 @@ import {
 } from './rows.ts';
 import { budgetMethods } from './budget-methods.ts';
 import { adoptWaiting, ancestorsOf, below, overdueChildren, startedBy, undealtChildren } from './children.ts';
-import { count, figures, lastSeq, readEvents } from './log.ts';
+import { count, figures, lastSeq, latestEvent, readEvents, sessionEvents } from './log.ts';
 import { mountReviews } from './mount-reviews.ts';
 import { bindNative, observe } from './observe.ts';
 import { runWrites } from './run-writes.ts';
@@ -106,15 +105,8 @@ export function createStore(driver: SqlDriver): Store {
     ancestorsOf: (runId) => driver.read((sql) => ancestorsOf(sql, runId)),
     undealtChildren: (runId) => driver.read((sql) => undealtChildren(sql, runId)),
     overdueChildren: () => driver.read(overdueChildren),
-    eventsOf: (sessionId) =>
-      driver.read(async (sql) =>
-        (
-          await sql.all(
-            'select seq, at, session_id, run_id, kind, actor, data from events where session_id = ? order by seq',
-            [sessionId],
-          )
-        ).map(eventOf),
-      ),
+    eventsOf: (sessionId) => sessionEvents(driver, sessionId),
+    latestOf: (sessionId, kinds) => latestEvent(driver, sessionId, kinds),
     events: (range) => readEvents(driver, range),
     lastSeq: () => lastSeq(driver),
     count: (counter) => inTransaction(driver, (sql) => count(sql, counter)),

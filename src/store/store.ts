@@ -400,6 +400,8 @@ export interface Store {
   /** Live runs that have waited in vain for a successor of their owner. */
   overdueChildren(): Promise<readonly SessionWithRun[]>;
   eventsOf(sessionId: string): Promise<readonly StoredEvent[]>;
+  /** The latest event of the session that is of one of these kinds. */
+  latestOf(sessionId: string, kinds: readonly string[]): Promise<StoredEvent | null>;
   /** From a number on, or the latest. Events become visible in the order of their numbers: none appears behind. */
   events(range: EventRange): Promise<readonly StoredEvent[]>;
   /** The number of the latest event; 0 when there is none. */

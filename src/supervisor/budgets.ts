@@ -8,6 +8,7 @@ import { judge, nextLookMs, planForRun } from '../lifecycle/budget.ts';
 import type { BudgetPlan, BudgetPolicy, Verdict } from '../lifecycle/budget.ts';
 import { limitOf, spentOf } from '../lifecycle/budget-words.ts';
 import type { LiveRun } from '../lifecycle/run.ts';
+import type { BudgetFigures } from '../lifecycle/session-budget.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { lookAtBudgets, mayHaveBudget } from './budget-facts.ts';
@@ -82,7 +83,9 @@ async function hold(
   await warn(context, held);
   for (const each of held) await ask(context, each);
   // Side by side, for each may take its grace.
-  await Promise.all(held.flatMap(({ run, end }) => (end === null ? [] : [endRun(context, run, end)])));
+  await Promise.all(
+    held.flatMap(({ run, end, plan }) => (end === null ? [] : [endRun(context, run, end, plan.end)])),
+  );
   return held;
 }
 
@@ -96,8 +99,18 @@ function begunEnd({ intent }: LiveRun): string | null {
   return intent?.outcome === 'over_budget' ? (intent.reason ?? '') : null;
 }
 
-async function endRun(context: Context, run: LiveRun, reason: string): Promise<void> {
-  const intent = intentNow({ outcome: 'over_budget', actor: BUDGET_ACTOR, reason });
+async function endRun(
+  context: Context,
+  run: LiveRun,
+  reason: string,
+  verdict: Verdict | null,
+): Promise<void> {
+  const intent = intentNow({
+    outcome: 'over_budget',
+    actor: BUDGET_ACTOR,
+    reason,
+    ...(verdict === null ? {} : { budget: figuresIn(verdict) }),
+  });
   await retireRun(context, run, intent, GRACE_MS);
 }
 
@@ -130,8 +143,11 @@ async function warn({ store, actor }: Context, held: readonly Held[]): Promise<v
 }
 
 function dataOf(verdict: Verdict): Readonly<Record<string, unknown>> {
-  const { scope, kind, spent, limit } = verdict;
-  return { scope, kind, spent, limit, what: spentOf(verdict) };
+  return { ...figuresIn(verdict), what: spentOf(verdict) };
+}
+
+function figuresIn({ scope, kind, spent, limit }: Verdict): BudgetFigures {
+  return { scope, kind, spent, limit };
 }
 
 /** For whoever asks in another boot: what was recorded last is then all that is known. */

@@ -2,11 +2,14 @@
  * Every key of config.toml: one entry here makes it known, typed, checked, and asked for in docs/config.md, which a test
  * compares with this table. A table or a key that a later part needs is added here and nowhere else.
  */
-import { NOTABLE_STATUSES } from '../lifecycle/notification.ts';
+import { NOTABLE_STATUSES, TOLD_UNASKED } from '../lifecycle/notification.ts';
+import { quietHoursFrom } from '../lifecycle/quiet-hours.ts';
+import type { QuietHours } from '../lifecycle/quiet-hours.ts';
 import { BUDGET_KINDS, isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
 import type { Limits } from '../lifecycle/session-budget.ts';
 import {
   argv,
+  kindOf,
   mapOfTexts,
   numberBetween,
   oneOf,
@@ -26,6 +29,11 @@ export interface ConfigKey<T> {
   readonly says: string;
 }
 
+const quietHours: Kind<QuietHours | null> = kindOf(
+  'two different times of the day, as in "22:00-07:00"',
+  (value) => (typeof value === 'string' ? (quietHoursFrom(value) ?? undefined) : undefined),
+);
+
 /** None until they are set. */
 const limits: Kind<Limits | null> = tableOfNumbers(BUDGET_KINDS, isLimit);
 
@@ -33,7 +41,7 @@ export const CONFIG_KEYS = {
   notify: {
     on: {
       kind: subsetOf(NOTABLE_STATUSES),
-      default: NOTABLE_STATUSES,
+      default: TOLD_UNASKED,
       says: 'the changes that are told',
     },
     command: {
@@ -65,6 +73,11 @@ export const CONFIG_KEYS = {
       kind: trueOrFalse,
       default: false,
       says: 'show it on the desktop, by `notify-send` or `osascript`',
+    },
+    quiet: {
+      kind: quietHours,
+      default: null,
+      says: 'hours in which nothing is sent, by the local time of the daemon; what happens then is told afterwards',
     },
     timeout_seconds: {
       kind: wholeNumber(1, 60),

@@ -3,10 +3,11 @@ import { lookAt } from './activity.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { childrenOf } from './child-views.ts';
 import type { Context } from './context.ts';
+import { muteOf } from './mute.ts';
 import { reconcileAll, reconcileAndHear } from './reconcile.ts';
 import { takeLateReports } from './reports.ts';
 import { resolveSession } from './resolve.ts';
-import { viewRun, viewSeen, viewSession } from './view.ts';
+import { isoTime, viewRun, viewSeen, viewSession } from './view.ts';
 
 /** Enough to see what happened lately; the cost of a list must not grow with history. */
 const RECENT_SESSIONS = 50;
@@ -68,6 +69,8 @@ export interface SessionDetail extends SessionView {
   readonly children: readonly ChildView[];
   /** Why nothing could be proven about the current run, when nothing could. */
   readonly doubt: string | null;
+  /** Whether its notifications are muted, and until when; null when they are not. */
+  readonly mute: { readonly until: string | null } | null;
 }
 
 export async function show(context: Context, reference: string): Promise<SessionDetail> {
@@ -79,6 +82,7 @@ export async function show(context: Context, reference: string): Promise<Session
     await reconcileAndHear(context, found.run),
   );
   const runs = await context.store.runsOf(session.id);
+  const mute = await muteOf(context, session.id);
   return {
     ...viewSession(session, seen, activity),
     runs: runs.map((each) => (each.id === seen.run.id ? viewSeen(seen) : viewRun(each, 'dead'))),
@@ -87,5 +91,6 @@ export async function show(context: Context, reference: string): Promise<Session
       runs.map(({ id }) => id),
     ),
     doubt: seen.because,
+    mute: mute === null ? null : { until: mute.untilMs === null ? null : isoTime(mute.untilMs) },
   };
 }

@@ -52,6 +52,8 @@ export function reeveInside(machine: Machine): Reeve {
     attachCommand: refused,
     send: refused,
     setBudget: refused,
+    mute: refused,
+    unmute: refused,
     watch: refused,
     close: () => Promise.resolve(),
   };

@@ -10,6 +10,7 @@ import type { heartbeat } from './heartbeat.ts';
 import { launch } from './launch.ts';
 import type { list, show } from './list.ts';
 import type { hasLog, logs } from './logs.ts';
+import type { mute, unmute } from './mute.ts';
 import type { QueuedHeartbeat, QueuedReview, QueuedSubmission, QueuedUsage } from './queued.ts';
 import type { reconcileAll } from './reconcile.ts';
 import type { remove } from './remove.ts';
@@ -81,6 +82,9 @@ export interface Reeve {
   /** What may be spent, and what is spent of it, of one session or of all live ones. */
   readonly budget: Bound<typeof budget>;
   readonly setBudget: Bound<typeof setBudget>;
+  /** Its notifications are not sent any more, until then or for good. */
+  readonly mute: Bound<typeof mute>;
+  readonly unmute: Bound<typeof unmute>;
   readonly reviews: Reviews;
   /** Calls soon after anything was written, by this process or another, until the answer is called. */
   watch(listener: () => void): Promise<() => void>;
@@ -139,6 +143,8 @@ export function reeveOf(context: Context): Reeve {
     send: async (reference, request) => (await import('./send.ts')).send(context, reference, request),
     budget: async (reference) => (await budgets()).budget(context, reference),
     setBudget: async (reference, change) => (await budgets()).setBudget(context, reference, change),
+    mute: async (reference, untilMs) => (await muting()).mute(context, reference, untilMs),
+    unmute: async (reference) => (await muting()).unmute(context, reference),
     reviews: reviewsOf(context),
     watch: (listener) => context.store.watch(listener),
     close: () => context.store.close(),
@@ -159,6 +165,7 @@ function reviewsOf(context: Context): Reviews {
 
 // A start is mostly loading, so what it does not need is loaded by whoever does.
 const pane = () => import('./pane.ts');
+const muting = () => import('./mute.ts');
 const budgets = () => import('./budget-view.ts');
 const looking = () => import('./list.ts');
 const logging = () => import('./logs.ts');

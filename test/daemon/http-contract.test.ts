@@ -19,9 +19,8 @@ import { launchIn } from '../support/launch.ts';
 import { eventually } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { reviewCalls } from './review-calls.ts';
+import { partCalls } from './part-calls.ts';
 import type { Call } from './review-calls.ts';
-import { settleCalls } from './settle-calls.ts';
 import type { Document } from './document.ts';
 import { openDaemon } from './support.ts';
 import type { Answer, Daemon, Failure } from './support.ts';
@@ -214,8 +213,7 @@ const CALLS: Readonly<Record<string, Call>> = {
     bad: () => get('/v1/sessions/live/screen'),
     code: 'usage',
   },
-  ...settleCalls(() => daemon),
-  ...reviewCalls(() => ({ daemon, sandbox })),
+  ...partCalls(() => ({ daemon, sandbox })),
   daemon: { good: () => get('/v1/daemon'), bad: () => unknown('/v1/daemon'), code: 'unauthorised' },
   doctor: { good: () => get('/v1/doctor'), bad: () => unknown('/v1/doctor'), code: 'unauthorised' },
   paths: { good: () => get('/v1/paths'), bad: () => unknown('/v1/paths'), code: 'unauthorised' },

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, groupOf, isAlive, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
-import { asks, createStage, failed, NOW_MS } from './stage.ts';
+import { asks, createStage, failed, NOW_MS, WEB } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 let stage: Stage;
@@ -51,10 +51,11 @@ describe('a command', () => {
     expect(readIfThere('env').trim().split('\n')).toEqual([
       'KEEP=this',
       'REEVE_EVENT_KEY=5',
+      'REEVE_EVENT_NEXT=Answer: reeve attach web',
       'REEVE_EVENT_RUN=r-1',
       'REEVE_EVENT_SESSION=web',
       'REEVE_EVENT_STATUS=needs-input',
-      'REEVE_EVENT_TEXT=web needs input. It waits for permission to use Bash.',
+      'REEVE_EVENT_TEXT=web needs input. It waits for permission to use Bash. Answer: reeve attach web',
     ]);
     expect(JSON.parse(readIfThere('input'))).toEqual({
       key: 5,
@@ -65,7 +66,9 @@ describe('a command', () => {
       harness: 'claude',
       directory: '/src/web',
       at: new Date(NOW_MS).toISOString(),
-      text: 'web needs input. It waits for permission to use Bash.',
+      text: 'web needs input. It waits for permission to use Bash. Answer: reeve attach web',
+      next: 'Answer: reeve attach web',
+      budget: null,
       missed: 0,
     });
     await waits('command', 0);
@@ -86,16 +89,16 @@ describe('a command', () => {
   it('is told of a session with control characters in its name, without them', async () => {
     const script =
       'printf %s "$REEVE_EVENT_SESSION: $REEVE_EVENT_TEXT" > "$1/said.new"; mv "$1/said.new" "$1/said"';
-    const described = async () => ({ name: 'w\0e\u001bb', harness: 'claude', cwd: '/' });
+    const described = async () => ({ ...WEB, name: 'w\0e\u001bb', cwd: '/' });
     stage.open({ command: shell(script, stage.root) }, { describe: described }).take(failed(1));
     await waits('command', 0);
-    expect(readIfThere('said')).toBe('w e b: w e b has failed. It exited with code 3.');
+    expect(readIfThere('said')).toBe('w e b: w e b has failed. It exited with code 3. Look: reeve why w e b');
   });
 
   it('that does not read its input, and prints without end, is none the worse', async () => {
     const script =
       'exec <&-; i=0; while [ $i -lt 2000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done';
-    const described = async () => ({ name: 'web', harness: 'claude', cwd: `/${'x'.repeat(1_000_000)}` });
+    const described = async () => ({ ...WEB, cwd: `/${'x'.repeat(1_000_000)}` });
     stage.open({ command: shell(script) }, { describe: described }).take(failed(1));
     await waits('command', 0);
     expect(stage.log).toEqual([]);
@@ -161,7 +164,7 @@ describe('the desktop', () => {
       name,
       `printf '%s\\n' "$@" > "${stage.root}/words.new"; mv "${stage.root}/words.new" "${stage.root}/words"`,
     );
-  const described = async () => ({ name: '-x <b>&', harness: 'claude', cwd: '/' });
+  const described = async () => ({ ...WEB, name: '-x <b>&', cwd: '/' });
 
   it('is told by notify-send, with its markup escaped', async () => {
     stage
@@ -172,7 +175,7 @@ describe('the desktop', () => {
       '--app-name=Reeve',
       '--',
       'Reeve',
-      '-x &lt;b&gt;&amp; has failed. It exited with code 3.',
+      '-x &lt;b&gt;&amp; has failed. It exited with code 3. Look: reeve why -x &lt;b&gt;&amp;',
     ]);
   });
 
@@ -189,7 +192,7 @@ describe('the desktop', () => {
       'display notification (item 1 of argv) with title "Reeve"',
       '-e',
       'end run',
-      '-x <b>& has failed. It exited with code 3.',
+      '-x <b>& has failed. It exited with code 3. Look: reeve why -x <b>&',
     ]);
   });
 
@@ -224,7 +227,7 @@ describe('the bell', () => {
     await waits('bell', 0);
     expect([rings, notifier.health()]).toEqual([
       [],
-      { is: 'failing', says: 'bell: the daemon has no terminal to ring it on' },
+      { is: 'failing', says: 'bell: there is no terminal to ring it on' },
     ]);
   });
 

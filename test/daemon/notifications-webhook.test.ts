@@ -39,12 +39,28 @@ it('posts what happened as JSON, with its key in a header', async () => {
       harness: 'claude',
       directory: '/src/web',
       at: new Date(NOW_MS).toISOString(),
-      text: 'web needs input. It waits for permission to use Bash.',
+      text: 'web needs input. It waits for permission to use Bash. Answer: reeve attach web',
+      next: 'Answer: reeve attach web',
+      budget: null,
       missed: 0,
     },
   });
   await nothingWaits();
   expect([notifier.health(), stage.log]).toEqual([{ is: 'good', says: 'webhook' }, []]);
+});
+
+it('tells of a budget with its figures, for people and for programs', async () => {
+  const notifier = stage.open({ webhook: receiver.address, on: ['budget'] });
+  const figures = { scope: 'session', kind: 'tokens', spent: 1_690_000, limit: 2_000_000 };
+  notifier.take({ ...failed(7), kind: 'budget.warned', data: figures });
+  await receiver.gets(1);
+  const { text, next, budget } = receiver.at(0).body;
+  expect({ text, next, budget }).toEqual({
+    text: 'web is at its budget. It is close to its limit. It has used 84%: 1.69M of 2M tokens, session. Raise it: reeve budget set web --max-tokens MORE',
+    next: 'Raise it: reeve budget set web --max-tokens MORE',
+    budget: { ...figures, percent: 84 },
+  });
+  await nothingWaits();
 });
 
 it('sends the configured headers and the token, and logs neither', async () => {
@@ -134,7 +150,7 @@ describe('a receiver that', () => {
       expect([receiver.keys(), body['missed'], body['text'], elsewhere.received]).toEqual([
         [1, 2],
         1,
-        'web has failed. It exited with code 3. 1 earlier notification was missed.',
+        'web has failed. It exited with code 3. 1 earlier notification was missed. Look: reeve why web',
         [],
       ]);
       expect(stage.kept().queues['webhook']).toEqual({ waiting: [], missed: 0 });

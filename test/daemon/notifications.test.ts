@@ -2,9 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { minuteOfDay } from '../../src/daemon/notifications/clock.ts';
 import { openNotifier } from '../../src/daemon/notifications/notifier.ts';
 import { replaceWhole } from '../../src/daemon/notifications/whole-file.ts';
 import { MAX_AGE_MS, MAX_WAITING } from '../../src/lifecycle/delivery.ts';
+import { quietHoursFrom } from '../../src/lifecycle/quiet-hours.ts';
 import { eventually } from '../support/processes.ts';
 import { hang, startReceiver, status } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
@@ -264,7 +266,7 @@ describe('limits', () => {
       null,
       null,
       null,
-      's-1 has failed. It exited with code 3.',
+      's-1 has failed. It exited with code 3. See what there is: reeve ls',
     ]);
   });
 });
@@ -314,6 +316,99 @@ describe('who waits for whom', () => {
     notifier.take(failed(2));
     await notifier.close();
     expect([stage.kept().cursor, stage.clock.pending()]).toEqual([1, []]);
+  });
+});
+
+describe('quiet hours', () => {
+  const clockAt = (atMs: number) => {
+    const at = new Date(atMs);
+    return `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`;
+  };
+  const HOUR_MS = 3_600_000;
+
+  it('keep what happens, and tell it one by one when the clock says that they are over', async () => {
+    const end = clockAt(stage.clock.nowMs() + HOUR_MS);
+    const quiet = quietHoursFrom(`${clockAt(stage.clock.nowMs() - HOUR_MS)}-${end}`);
+    const notifier = stage.open({ webhook: receiver.address, quiet });
+    notifier.take(failed(1));
+    notifier.take(failed(2));
+    await stage.clock.pass(60_000);
+    await eventually('it looks again later', () => stage.clock.pending().includes(60_000));
+    await eventually('both are on disk', () => waiting() === 2);
+    expect([receiver.keys(), notifier.health().says]).toEqual([[], `webhook; quiet until ${end}`]);
+    stage.clock.advance(HOUR_MS);
+    await stage.clock.pass(60_000);
+    await receiver.gets(2);
+    await nothingWaits();
+    expect([receiver.keys(), notifier.health().says]).toEqual([[1, 2], 'webhook']);
+  });
+
+  it('hold nothing back outside of them, and do not hold up the end of the daemon', async () => {
+    const quiet = quietHoursFrom(
+      `${clockAt(stage.clock.nowMs() + HOUR_MS)}-${clockAt(stage.clock.nowMs() + 2 * HOUR_MS)}`,
+    );
+    const notifier = stage.open({ webhook: receiver.address, quiet });
+    notifier.take(failed(1));
+    await receiver.gets(1);
+    stage.clock.advance(HOUR_MS);
+    notifier.take({ ...failed(2), data: { outcome: 'failed', endedAtMs: stage.clock.nowMs() } });
+    await eventually('it waits', () => stage.clock.pending().includes(60_000));
+    await notifier.close();
+    expect([receiver.keys(), waiting()]).toEqual([[1], 1]);
+  });
+
+  it('go by the clock on the wall on a day that lacks an hour', () => {
+    const before = process.env['TZ'];
+    process.env['TZ'] = 'Europe/Berlin';
+    try {
+      const minutes = ['2026-03-29T00:59:00Z', '2026-03-29T01:00:00Z'].map((at) =>
+        minuteOfDay(Date.parse(at)),
+      );
+      expect(minutes).toEqual([1 * 60 + 59, 3 * 60]);
+    } finally {
+      if (before === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = before;
+    }
+  });
+});
+
+describe('a mute', () => {
+  const mute = (seq: number, untilMs: number | null = null) => ({
+    ...started(seq),
+    runId: null,
+    kind: 'notify.muted',
+    data: { untilMs },
+  });
+
+  it('keeps what happens from being told, and what waited for its receiver, and calls neither missed', async () => {
+    receiver.answers.push(status(500));
+    const notifier = stage.open({ webhook: receiver.address });
+    notifier.take(failed(1));
+    await eventually('it is left alone', () => stage.clock.pending().includes(1_000));
+    notifier.take(mute(2));
+    notifier.take(failed(3), 'muted');
+    notifier.take({ ...failed(4), sessionId: 's-2' });
+    await stage.clock.pass(1_000);
+    await receiver.gets(2);
+    await nothingWaits();
+    expect(receiver.received.map(({ body }) => [body['key'], body['missed']])).toEqual([
+      [1, 0],
+      [4, 0],
+    ]);
+  });
+
+  it('that is over by the time it is read, or comes again, takes nothing back', async () => {
+    receiver.answers.push(status(500));
+    const notifier = stage.open({ webhook: receiver.address });
+    notifier.take(mute(1));
+    notifier.take(failed(2));
+    await eventually('it is left alone', () => stage.clock.pending().includes(1_000));
+    notifier.take(mute(1));
+    notifier.take(mute(3, stage.clock.nowMs()));
+    await stage.clock.pass(1_000);
+    await receiver.gets(2);
+    await nothingWaits();
+    expect(receiver.keys()).toEqual([2, 2]);
   });
 });
 

@@ -1,7 +1,9 @@
 /** Notifications from the daemon itself: a real one, with real runs, told to a real receiver. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { installStandIns } from '../fixtures/stand-in-harness.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -49,6 +51,45 @@ it('tells once that a run failed, and nothing of one that was stopped or is done
     ['bad', 'failed'],
     ['worse', 'failed'],
   ]);
+});
+
+it('tells what is done where that is asked for, and of an adopted run that it ended, not that it is lost', async () => {
+  configure(`webhook = "${receiver.address}"\non = ["lost", "ended", "done"]`);
+  const standIns = installStandIns(sandbox, 'claude');
+  const outsider = await standIns.outsider('claude', ['--resume', randomUUID()]);
+  await serve();
+  await sandbox.json(['run', '-d', '-s', 'good', '--', 'true']);
+  await receiver.gets(1);
+  await sandbox.json(['adopt', String(outsider.pid), '-s', 'adopted']);
+  signalSeen(outsider, 'SIGTERM');
+  await receiver.gets(2);
+  expect(receiver.received.map(({ body }) => [body['session'], body['status'], body['next']])).toEqual([
+    ['good', 'done', 'Look: reeve logs good'],
+    ['adopted', 'ended', 'Look: reeve why adopted'],
+  ]);
+  standIns.endOutsiders();
+});
+
+it('tells nothing of a muted session, says so in `show` and `why`, and tells of it again afterwards', async () => {
+  await serve();
+  await fail('a');
+  await receiver.gets(1);
+  expect(await sandbox.json(['notify', 'mute', 'a'])).toMatchObject({
+    session: 'a',
+    muted: true,
+    until: null,
+  });
+  expect((await sandbox.show('a')).mute).toEqual({ until: null });
+  await fail('a');
+  await eventually('it has failed', async () => (await sandbox.show('a')).runs.at(-1)?.outcome === 'failed');
+  await fail('b');
+  await receiver.gets(2);
+  expect(await sandbox.json(['notify', 'unmute', 'a'])).toMatchObject({ session: 'a', muted: false });
+  await fail('a');
+  await receiver.gets(3);
+  expect(told().map(([session]) => session)).toEqual(['a', 'b', 'a']);
+  const { stdout } = await sandbox.reeve(['why', 'a']);
+  expect(stdout).toMatch(/muted its notifications\.[^]*ended the mute/);
 });
 
 it('tells by the next daemon what happened while none was there, and nothing twice', async () => {

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SessionDescription } from '../../src/daemon/notifications/message.ts';
 import { openNotifier } from '../../src/daemon/notifications/notifier.ts';
 import type { Notifier, NotifierOptions } from '../../src/daemon/notifications/notifier.ts';
 import type { NotableEvent } from '../../src/lifecycle/notification.ts';
@@ -11,6 +12,14 @@ import type { ManualClock } from './manual-clock.ts';
 
 export const NOW_MS = Date.parse('2026-05-04T10:00:00Z');
 
+/** A session whose run lives in tmux. */
+export const WEB: SessionDescription = {
+  name: 'web',
+  harness: 'claude',
+  cwd: '/src/web',
+  run: { mode: 'tmux', isLive: true },
+};
+
 export const OFF: NotifySettings = {
   on: ['needs-input', 'failed', 'lost'],
   command: null,
@@ -19,6 +28,7 @@ export const OFF: NotifySettings = {
   webhookTokenEnv: null,
   bell: false,
   desktop: false,
+  quiet: null,
   timeoutSeconds: 10,
 };
 
@@ -48,7 +58,7 @@ export function createStage(): Stage {
       const notifier = openNotifier({
         settings: { ...OFF, ...settings },
         directory,
-        describe: async () => ({ name: 'web', harness: 'claude', cwd: '/src/web' }),
+        describe: async () => WEB,
         log: (text) => log.push(text),
         environment: { PATH: process.env['PATH'], HOME: root },
         terminal: { isTTY: false, write: () => {} },

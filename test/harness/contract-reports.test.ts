@@ -41,6 +41,7 @@ describe.each(REPORTING.map((adapter) => [adapter.name, adapter] as const))(
         ...more,
       });
     const said = (fact: object) => ({ fact, nativeId: id });
+    const digest = (asked: unknown) => promptDigest(JSON.stringify(asked));
 
     it.each([
       ['SessionStart', { source: 'resume' }, { kind: 'session.began' }],
@@ -54,9 +55,30 @@ describe.each(REPORTING.map((adapter) => [adapter.name, adapter] as const))(
       [
         'PermissionRequest',
         { tool_name: 'Bash' },
-        { kind: 'input.needed', waitingFor: 'permission to use Bash' },
+        {
+          kind: 'input.needed',
+          waitingFor: 'permission to use Bash',
+          questionDigest: digest(['Bash', null]),
+        },
       ],
-      ['PermissionRequest', {}, { kind: 'input.needed', waitingFor: 'permission to use a tool' }],
+      [
+        'PermissionRequest',
+        { tool_name: 'Bash', tool_input: { command: 'ls' } },
+        {
+          kind: 'input.needed',
+          waitingFor: 'permission to use Bash',
+          questionDigest: digest(['Bash', { command: 'ls' }]),
+        },
+      ],
+      [
+        'PermissionRequest',
+        {},
+        {
+          kind: 'input.needed',
+          waitingFor: 'permission to use a tool',
+          questionDigest: digest([null, null]),
+        },
+      ],
       [
         'Notification',
         { notification_type: 'permission_prompt', message: 'Claude asks' },
@@ -65,7 +87,7 @@ describe.each(REPORTING.map((adapter) => [adapter.name, adapter] as const))(
       [
         'Notification',
         { notification_type: 'ToolPermission', message: 'Gemini asks' },
-        { kind: 'input.needed', waitingFor: 'Gemini asks' },
+        { kind: 'input.needed', waitingFor: 'Gemini asks', questionDigest: digest(['Gemini asks', null]) },
       ],
       ['PostToolUse', { tool_name: 'Bash', tool_response: {} }, { kind: 'work.continued' }],
       ['AfterTool', {}, { kind: 'work.continued' }],

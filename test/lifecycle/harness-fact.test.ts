@@ -116,6 +116,25 @@ describe('the activity', () => {
     expect(result).toMatchObject({ activity: before, event: null });
   });
 
+  test('is the newest question when the harness asks another one while it waits', () => {
+    const asked = (command: string): FactKind => ({
+      kind: 'input.needed',
+      waitingFor: 'permission to use Bash',
+      questionDigest: command,
+    });
+    const first = takeFact(running({ native: BOUND }), RUNNING.id, { ...fact(asked('a')), atMs: 1 });
+    if (first.take === 'fence') throw new Error('It was fenced.');
+    const waiting = running({ native: BOUND, activity: first.activity });
+    expect(takeFact(waiting, RUNNING.id, { ...fact(asked('b')), atMs: 2 })).toMatchObject({
+      activity: { is: 'needs-input', sinceMs: 2, waitingFor: 'permission to use Bash', questionDigest: 'b' },
+      event: { kind: 'harness.input.needed', data: { questionDigest: 'b' } },
+    });
+    expect(takeFact(waiting, RUNNING.id, { ...fact(asked('a')), atMs: 2 })).toMatchObject({
+      activity: first.activity,
+      event: null,
+    });
+  });
+
   test('stays as it was when the session ends: its process tells the rest', () => {
     const before = activity('working');
     const result = takeFact(running({ native: BOUND, activity: before }), RUNNING.id, fact(OVER));

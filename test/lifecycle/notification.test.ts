@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decideOutcome } from '../../src/lifecycle/exit.ts';
 import { takeFact } from '../../src/lifecycle/harness-fact.ts';
 import type { FactKind } from '../../src/lifecycle/harness-fact.ts';
-import { NOTABLE_STATUSES, notice } from '../../src/lifecycle/notification.ts';
+import { NOTABLE_STATUSES, notice, TOLD_KINDS } from '../../src/lifecycle/notification.ts';
 import type { NotableEvent, Notification, Watch } from '../../src/lifecycle/notification.ts';
 import { takeStep } from '../../src/lifecycle/run.ts';
 import type { LiveRun, Outcome, Run, Step } from '../../src/lifecycle/run.ts';
@@ -41,21 +42,34 @@ const asked: [string, Data] = ['harness.input.needed', { waitingFor: 'permission
 describe('a budget', () => {
   const figures = { scope: 'session', kind: 'tokens', spent: 1_700_000, limit: 2_000_000 };
 
-  it('is told when it is close, and when a person is asked, in figures alone', () => {
+  it('is told when it is close, when a person is asked and when it ended a run, with the figures alone', () => {
     const events = history(
       ['budget.warned', { ...figures, what: 'a prompt' }],
       ['budget.exceeded', { ...figures, what: 'a prompt' }],
       ['budget.cleared', {}],
+      ['run.intended', { outcome: 'over_budget', budget: { ...figures, spent: 2_100_000 } }],
+      ['run.ended', { outcome: 'over_budget', reason: 'a prompt' }],
     );
-    expect(readAll(events).told.map(({ status, what }) => [status, what])).toEqual([
-      ['budget', 'It has used 1.7M tokens of the budget of its session of 2.0M tokens.'],
-      ['needs-input', 'It has used 1.7M tokens of the budget of its session of 2.0M tokens.'],
+    expect(readAll(events).told.map(({ status, what, budget }) => [status, what, budget])).toEqual([
+      ['budget', 'It is close to its limit.', figures],
+      ['needs-input', 'It is over its limit, and goes on.', figures],
+      ['budget', 'It was ended at its limit.', { ...figures, spent: 2_100_000 }],
     ]);
   });
 
-  it('that makes no sense is told without figures', () => {
-    const [told] = readAll(history(['budget.warned', { ...figures, scope: 'a prompt' }])).told;
-    expect(told?.what).toBe('It is close to a budget, or over it.');
+  it.each([
+    { ...figures, scope: 'a prompt' },
+    { ...figures, kind: 'a prompt' },
+    { ...figures, spent: 'a prompt' },
+    { ...figures, spent: -1 },
+    { ...figures, limit: 0 },
+    { ...figures, limit: Infinity },
+    {},
+  ])('of which %j is on record is told without figures', (data) => {
+    const told = readAll(history(['budget.warned', data], ['run.intended', { budget: data }])).told;
+    expect(told.map(({ what, budget }) => [what, budget])).toEqual([
+      ['It is close to its limit.', undefined],
+    ]);
   });
 
   it('changes nothing about a run that waits', () => {
@@ -69,10 +83,11 @@ describe('the end of a run', () => {
     never_started: 'failed',
     lost: 'lost',
     over_budget: 'budget',
+    completed: 'done',
   };
 
   it.each(OUTCOMES)(
-    'as %s is told when it is a failure, a loss or the limit of a budget, and forgets the run',
+    'as %s is told when it is a failure, a loss, a success or the limit of a budget, and forgets the run',
     (outcome) => {
       const status = STATUS_OF[outcome];
       expect(keysOf(['run.ended', { outcome }])).toEqual(status === undefined ? [] : [`1 ${status}`]);
@@ -117,8 +132,97 @@ describe('the end of a run', () => {
     [{ outcome: 'failed' }, 'It failed.'],
     [{ outcome: 'never_started', reason: 'cannot execute claude -p "prompt"' }, 'It could not be started.'],
     [{ outcome: 'lost', reason: 'its keeper died' }, 'How it ended is not known.'],
+    [{ outcome: 'completed', exitCode: 0 }, 'It exited with code 0.'],
   ])('with %j is said in a sentence', (data, what) => {
     expect(readAll(history(['run.ended', data])).told.map((each) => each.what)).toEqual([what]);
+  });
+});
+
+it('an adopted run that ended is not told as lost: that it ended is known, and how is not', () => {
+  const { outcome, reason } = decideOutcome(null, { kind: 'unseen', atMs: 1 });
+  const died = decideOutcome(null, { kind: 'none' });
+  const events = history(['run.ended', { outcome, reason }], ['run.ended', { ...died }]);
+  expect(readAll(events).told.map(({ status, what }) => [status, what])).toEqual([
+    ['ended', 'How is not known, for it was adopted while it was running.'],
+    ['lost', 'How it ended is not known.'],
+  ]);
+});
+
+describe('a turn', () => {
+  const at = (kind: string, atMs: number): [string, Data] => [`harness.${kind}`, { atMs }];
+
+  it.each(['turn.started', 'work.continued', 'input.needed'])(
+    'that began with %s is told when it ends',
+    (kind) => {
+      const told = readAll(history(at(kind, 5), at('turn.ended', 9))).told.filter(
+        ({ status }) => status === 'idle',
+      );
+      expect(told.map(({ key, what, atMs }) => [key, what, atMs])).toEqual([[2, 'Its turn has ended.', 9]]);
+    },
+  );
+
+  it('is told once, whoever else reports its end, and again after the next', () => {
+    const turn = [at('turn.started', 5), at('work.continued', 6), at('turn.ended', 7), at('turn.ended', 8)];
+    const next = [at('turn.started', 10), at('turn.ended', 11)];
+    expect(keysOf(...turn, ...next)).toEqual(['3 idle', '6 idle']);
+  });
+
+  it('has not ended by what is told of an earlier one', () => {
+    expect(keysOf(at('turn.started', 5), at('turn.ended', 4), at('turn.ended', 6))).toEqual(['3 idle']);
+  });
+
+  it('is not told when nothing of it was heard, nor when somebody ends the run', () => {
+    expect(keysOf(at('session.began', 1), at('turn.ended', 2))).toEqual([]);
+    expect(keysOf(at('turn.started', 1), ['run.intended'], at('turn.ended', 2))).toEqual([]);
+  });
+
+  it('that a new conversation cut off is forgotten', () => {
+    expect(keysOf(at('turn.started', 1), at('session.began', 2), at('turn.ended', 3))).toEqual([]);
+  });
+});
+
+describe('a review', () => {
+  const of = (verdict?: string) => ({
+    review: 'v-1',
+    pr: 'web#7',
+    head: 'a'.repeat(40),
+    verdict,
+    run: 'r-9',
+  });
+  const told = (kind: string, data: Data) => readAll(history([kind, data, null])).told;
+
+  it.each([
+    ['approve', 'approved'],
+    ['changes', 'changes are requested'],
+    ['comment', 'commented, neither approved nor refused'],
+  ])('that says %s is told, with what it is of and nothing that was written', (verdict, result) => {
+    expect(told('review.submitted', { ...of(verdict), body: 'a secret' })).toEqual([
+      {
+        key: 1,
+        status: 'review',
+        sessionId: 'session-1',
+        runId: 'r-9',
+        atMs: 1_000,
+        what: `web#7 at aaaaaaaaaa: ${result}.`,
+        review: 'v-1',
+      },
+    ]);
+  });
+
+  it('without a result is told too, also when nobody had it', () => {
+    const [failed] = told('review.failed', { ...of(), run: null, reason: 'a secret' });
+    expect([failed?.what, failed?.runId]).toEqual(['web#7 at aaaaaaaaaa: there is no result.', null]);
+  });
+
+  it.each(['review.created', 'review.started', 'review.superseded', 'review.cancelled', 'review.fenced'])(
+    'is not told for %s',
+    (kind) => expect(told(kind, of('approve'))).toEqual([]),
+  );
+
+  it('whose record makes no sense is not told', () => {
+    expect([told('review.submitted', of('shout')), told('review.submitted', { verdict: 'approve' })]).toEqual(
+      [[], []],
+    );
   });
 });
 
@@ -127,10 +231,40 @@ describe('a run that needs input', () => {
     expect(keysOf(asked, asked, asked)).toEqual(['1 needs-input']);
   });
 
+  it('is told again when it asks another question while it waits, and that once too', () => {
+    const asks = (tool: string, questionDigest?: string): [string, Data] => [
+      'harness.input.needed',
+      {
+        waitingFor: `permission to use ${tool}`,
+        ...(questionDigest === undefined ? {} : { questionDigest }),
+      },
+    ];
+    const events = history(
+      asks('Bash', 'a'),
+      asks('Bash'),
+      asks('Bash', 'b'),
+      asks('Bash', 'b'),
+      asks('Write', 'c'),
+      asks('Bash'),
+    );
+    expect(readAll(events).told.map(({ key, what }) => [key, what])).toEqual([
+      [1, 'It waits for permission to use Bash.'],
+      [3, 'It waits for permission to use Bash.'],
+      [5, 'It waits for permission to use Write.'],
+    ]);
+  });
+
+  it('is told once although an earlier Reeve did not remember what it asks', () => {
+    const watch: Watch = { 'run-1': { waitingSinceMs: 1, isIntended: false } };
+    const [event] = history(asked);
+    expect(event === undefined ? null : notice(watch, event).notification).toBeNull();
+  });
+
   it.each(['harness.turn.started', 'harness.work.continued', 'harness.turn.ended', 'harness.session.began'])(
     'is told again after %s',
     (kind) => {
-      expect(keysOf(asked, [kind], asked)).toEqual(['1 needs-input', '3 needs-input']);
+      const told = keysOf(asked, [kind], asked).filter((each) => each.endsWith('needs-input'));
+      expect(told).toEqual(['1 needs-input', '3 needs-input']);
     },
   );
 
@@ -198,6 +332,29 @@ describe('a run that needs input', () => {
   });
 });
 
+it('only events of the kinds that are listed as told are ever told', () => {
+  const kinds = [
+    'run.started',
+    'run.intended',
+    'harness.turn.started',
+    'harness.session.began',
+    'review.created',
+  ];
+  const told = [...TOLD_KINDS, ...kinds].filter((kind) => {
+    const [before, event] = history(
+      ['harness.work.continued'],
+      [
+        kind,
+        { outcome: 'failed', verdict: 'approve', review: 'v-1', pr: 'a', head: 'b' },
+        kind.startsWith('review.') ? null : 'run-1',
+      ],
+    );
+    if (before === undefined || event === undefined) throw new Error('There are two.');
+    return notice(notice({}, before).watch, event).notification !== null;
+  });
+  expect(told).toEqual([...TOLD_KINDS]);
+});
+
 it('an event without a run, or of a run named like a property of every object, confuses nothing', () => {
   const names = ['__proto__', 'constructor', 'toString'];
   const events = history(
@@ -217,6 +374,9 @@ describe('any history that the rules can write', () => {
     { kind: 'session.identified' },
     { kind: 'turn.started', promptDigest: null },
     { kind: 'input.needed', waitingFor: 'permission to use Bash' },
+    { kind: 'input.needed', waitingFor: 'permission to use Bash', questionDigest: 'a' },
+    { kind: 'input.needed', waitingFor: 'permission to use Bash', questionDigest: 'b' },
+    { kind: 'input.needed', waitingFor: 'permission to use Write' },
     { kind: 'input.needed', waitingFor: 'an answer' },
     { kind: 'work.continued' },
     { kind: 'turn.ended' },
@@ -254,7 +414,7 @@ describe('any history that the rules can write', () => {
     return { run: after, event: result.event === null ? null : { ...base, ...result.event } };
   }
 
-  it('tells as often as the derived status changes to one that is told, less failures that were asked for', () => {
+  it('tells as often as the derived status changes to one that is told or another question is asked, less failures that were asked for', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 80 }), (moves) => {
         const runs: Run[] = [0, 1, 2].map((index) => ({
@@ -270,15 +430,19 @@ describe('any history that the rules can write', () => {
           runs[each.run] = after;
           if (event !== null) events.push({ ...event, seq: events.length + 1 });
           const status = deriveStatus(after, 'alive', null);
-          const isNew = status !== deriveStatus(before, 'alive', null);
-          const wasAskedFor = status === 'failed' && after.intent !== null;
-          if (isNew && !wasAskedFor && NOTABLE_STATUSES.some((notable) => notable === status)) {
+          const asksAnother = status === 'needs-input' && after.activity !== before.activity;
+          const isNew = status !== deriveStatus(before, 'alive', null) || asksAnother;
+          const wasAskedFor = (status === 'failed' || status === 'done') && after.intent !== null;
+          // That a turn has ended is told for itself: what is idle may also have just begun.
+          const isTold = status !== 'idle' && NOTABLE_STATUSES.some((notable) => notable === status);
+          if (isNew && !wasAskedFor && isTold) {
             expected.push(`${events.length} ${after.id} ${status}`);
           }
           if (isNew && after.ending?.outcome === 'over_budget')
             expected.push(`${events.length} ${after.id} budget`);
         }
-        const { watch, told } = readAll(events);
+        const { watch, told: all } = readAll(events);
+        const told = all.filter(({ status }) => status !== 'idle');
         expect(told.map(({ key, runId, status }) => `${key} ${runId} ${status}`)).toEqual(expected);
         const live = new Set(runs.filter(({ state }) => state !== 'ended').map(({ id }) => id));
         expect(Object.keys(watch).filter((id) => !live.has(id))).toEqual([]);

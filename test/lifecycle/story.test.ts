@@ -127,6 +127,13 @@ describe('a budget in a story', () => {
     ['budget.warned', { what: 'the limit' }, 'It was warned: it is close to the limit.'],
     ['budget.exceeded', { what: 'the limit' }, 'It is over the limit. It goes on, and a person is asked.'],
     ['budget.cleared', {}, 'There is nothing to ask about its budget any more.'],
+    ['notify.muted', { untilMs: null, until: null }, 'ada muted its notifications.'],
+    [
+      'notify.muted',
+      { until: '2026-05-04T10:00:00.000Z' },
+      'ada muted its notifications until 2026-05-04T10:00:00.000Z.',
+    ],
+    ['notify.unmuted', {}, 'ada ended the mute of its notifications.'],
   ])('%s is told', (kind, data, sentence) => {
     expect(told(kind, data)).toBe(sentence);
   });

@@ -55,6 +55,24 @@ function describeReading(): void {
     expect(await two.events({ limit: 2, before: all[3]?.seq ?? 0 })).toStrictEqual(all.slice(1, 3));
   });
 
+  test('gives the latest of a session that is of one of some kinds, whatever came after it', async () => {
+    const note = (sessionId: string, kind: string, data: object) =>
+      one.note({ sessionId, runId: null, kind, actor: 'ada', data: { ...data } }, 'always');
+    const kinds = ['notify.muted', 'notify.unmuted'];
+    expect(await two.latestOf('s', kinds)).toBeNull();
+    await note('s', 'notify.muted', { untilMs: 1 });
+    await note('s', 'notify.unmuted', {});
+    await note('s', 'run.doubted', {});
+    await note('t', 'notify.muted', { untilMs: 2 });
+    const [ofS, ofT] = [await two.latestOf('s', kinds), await two.latestOf('t', kinds)];
+    expect([ofS?.kind, ofT?.kind, ofT?.data]).toStrictEqual([
+      'notify.unmuted',
+      'notify.muted',
+      { untilMs: 2 },
+    ]);
+    expect(await two.latestOf('s', ['run.ended'])).toBeNull();
+  });
+
   test('whoever follows from the last number seen misses none and sees none twice, with many writing', async () => {
     const writers = await Promise.all(many(4, () => database.open()));
     const seen: StoredEvent[] = [];

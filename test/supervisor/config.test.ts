@@ -14,13 +14,14 @@ import { parseConfig } from '../../src/supervisor/parse-config.ts';
 
 const DEFAULTS = {
   notify: {
-    on: ['needs-input', 'budget', 'failed', 'lost'],
+    on: ['needs-input', 'budget', 'failed', 'lost', 'ended'],
     command: null,
     webhook: null,
     webhookHeaders: {},
     webhookTokenEnv: null,
     bell: false,
     desktop: false,
+    quiet: null,
     timeoutSeconds: 10,
   },
   prices: { currency: 'USD', models: [] },
@@ -49,6 +50,11 @@ describe('a configuration', () => {
         notify: { ...DEFAULTS.notify, on: ['lost', 'failed'], command: ['tell', ''], timeoutSeconds: 60 },
       },
     });
+  });
+
+  it('has quiet hours, also across midnight', () => {
+    const parsed = notify('quiet = "22:00-07:00"');
+    expect(parsed).toMatchObject({ config: { notify: { quiet: { fromMinute: 1320, toMinute: 420 } } } });
   });
 
   it('has budgets, each limit of which may be left out', () => {
@@ -103,14 +109,25 @@ describe('a configuration', () => {
     ['[notify]\nconstructor = true', 'notify.constructor is not known'],
     ['[notify]\n"\\u001b[31m" = 1', '"notify.\\u001b[31m" is not known'],
     ['[notify]\non = ["fialed"]', 'notify.on has "fialed", which is not known; did you mean "failed"?'],
-    ['[notify]\non = ["done"]', 'notify.on has "done", which is none of needs-input, budget, failed, lost'],
+    [
+      '[notify]\non = ["cheered"]',
+      'notify.on has "cheered", which is none of needs-input, budget, failed, lost, ended, done, idle, review',
+    ],
     [
       '[notify]\non = "failed"',
-      'notify.on must be a list of "needs-input", "budget", "failed", "lost", not this text',
+      'notify.on must be a list of "needs-input", "budget", "failed", "lost", "ended", "done", "idle", "review", not this text',
     ],
     [
       '[notify]\non = [1]',
-      'notify.on must be a list of "needs-input", "budget", "failed", "lost", not this list',
+      'notify.on must be a list of "needs-input", "budget", "failed", "lost", "ended", "done", "idle", "review", not this list',
+    ],
+    [
+      '[notify]\nquiet = "22:00"',
+      'notify.quiet must be two different times of the day, as in "22:00-07:00", not this text',
+    ],
+    [
+      '[notify]\nquiet = 22:00:00',
+      'notify.quiet must be two different times of the day, as in "22:00-07:00", not a date',
     ],
     ['[notify]\nbell = "yes"', 'notify.bell must be true or false, not this text'],
     ['[notify]\nbell = 2026-01-01', 'notify.bell must be true or false, not a date'],

@@ -50,6 +50,24 @@ describe('a report', () => {
     expect(unread(spool)).toEqual([]);
   });
 
+  it('shows the newest question while it waits: another one is told, a reminder is not', async () => {
+    const nativeId = randomUUID();
+    const { pid } = await launch(nativeId);
+    const before = eventsIn(sandbox).length;
+    const asked = async () => (await sandbox.list())[0]?.activity?.waitingFor;
+    await standIns.tell(pid, 'hook PermissionRequest {"tool_name":"Bash","tool_input":{"command":"ls"}}');
+    expect(await asked()).toBe('permission to use Bash');
+    await standIns.tell(pid, 'hook PermissionRequest {"tool_name":"Write","tool_input":{"path":"a"}}');
+    await standIns.tell(
+      pid,
+      'hook Notification {"notification_type":"permission_prompt","message":"Claude needs your permission to use Write"}',
+    );
+    expect([await asked(), (await sandbox.show('a')).activity?.waitingFor]).toEqual(
+      Array(2).fill('permission to use Write'),
+    );
+    expect(kindsSince(before)).toEqual(['harness.input.needed', 'harness.input.needed']);
+  });
+
   it('is taken once although its reader was killed before it could forget it', async () => {
     const nativeId = randomUUID();
     const { pid, spool } = await launch(nativeId);

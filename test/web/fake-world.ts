@@ -195,6 +195,7 @@ function detailOf(plan: Plan, number: number, runs: readonly RunView[], nowMs: n
     runs,
     children: plan.children?.(run) ?? [],
     doubt: plan.doubt ?? null,
+    mute: null,
   };
 }
 

@@ -22,7 +22,7 @@ import { outputWidth, print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
-import { age, clock } from '../../api/time-words.ts';
+import { age, clock, mutedWords } from '../../api/time-words.ts';
 import { renderChildren } from '../render/children.ts';
 import { shortCount, spentWords } from '../../api/token-words.ts';
 import { wrapped } from '../render/wrap.ts';
@@ -102,6 +102,7 @@ function renderDetail(
   if (detail.nativeId !== null) rows.splice(2, 0, ['serves', `${detail.harness} ${detail.nativeId}`]);
   if (run.parent !== null) rows.push(['child of', `run ${run.parent}`]);
   rows.push(...budgets);
+  if (detail.mute !== null) rows.push(['notify', mutedWords(detail.mute)]);
   if (run.reason !== null) rows.push(['reason', inLine(run.reason)]);
   if (spent !== null) rows.push(...spentRows(spent));
   if (detail.doubt !== null) rows.push(['doubt', inLine(detail.doubt)]);

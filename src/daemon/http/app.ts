@@ -11,6 +11,7 @@ import { DOCS_STYLE, docsPage } from './docs-page.ts';
 import { answerBeforeEnd } from './ending.ts';
 import { addLooking } from './looking.ts';
 import { addMachine } from './machine.ts';
+import { addNotifying } from './notifying.ts';
 import { addReporting } from './reporting.ts';
 import { answerError, requireJson, usageError } from './operation.ts';
 import type { App, Environment } from './operation.ts';
@@ -91,6 +92,7 @@ export function createApp(parts: Parts): App {
   addActing(app, parts);
   addReporting(app, parts);
   addReviewing(app, parts);
+  addNotifying(app, parts);
   addMachine(app, parts);
   addDocumentation(app, parts);
   return app;

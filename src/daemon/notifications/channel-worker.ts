@@ -13,7 +13,7 @@ import type { Channel } from './channel.ts';
 import { withDeadline } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { messageOf } from './message.ts';
-import type { SessionDescription } from './message.ts';
+import type { Describe } from './message.ts';
 import type { Outbox } from './outbox.ts';
 import { queueOf, withQueue } from './outbox-state.ts';
 
@@ -26,7 +26,9 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
-  readonly describe: (sessionId: string) => Promise<SessionDescription | null>;
+  /** Whether nothing is to be sent right now. */
+  readonly isQuiet: () => boolean;
+  readonly describe: Describe;
   readonly reached: (step: DeliveryStep, key: number) => Promise<void>;
   readonly log: (text: string) => void;
 }
@@ -39,11 +41,14 @@ export interface ChannelWorker {
   readonly trouble: () => string | null;
 }
 
+/** So late at most it is seen that quiet hours are over, also after a change of the clocks or a sleep of the machine. */
+const QUIET_LOOK_MS = 60_000;
+
 /** A name makes a message nicer; a store that is slow must not keep it. */
 const MAX_DESCRIBE_MS = 3_000;
 
 export function startWorker(options: WorkerOptions): ChannelWorker {
-  const { channel, outbox, clock, closing, reached, log } = options;
+  const { channel, outbox, clock, closing, isQuiet, reached, log } = options;
   let wake = () => {};
   let trouble: string | null = null;
   let failuresInARow = 0;
@@ -55,6 +60,12 @@ export function startWorker(options: WorkerOptions): ChannelWorker {
       const next = nextToDeliver(queue());
       if (next === null) {
         await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      // One by one afterwards, and not in one message: each keeps its key, by which a receiver knows it again, and its
+      // own `next`; and a queue that waits is what there is for a receiver that is down, with the same limits.
+      if (isQuiet()) {
+        await clock.wait(QUIET_LOOK_MS, closing);
         continue;
       }
       if (!(await outbox.kept())) return;
@@ -93,7 +104,7 @@ async function attemptOnce(
   missed: number,
 ): Promise<{ attempt: Attempt; told: number }> {
   const described = await withDeadline(clock, MAX_DESCRIBE_MS, (deadline) =>
-    Promise.race([describe(notification.sessionId), overIn(deadline)]),
+    Promise.race([describe(notification), overIn(deadline)]),
   ).catch(() => null);
   const message = messageOf(notification, described, missed);
   const attempt = await withDeadline(clock, timeoutMs, (deadline) =>

@@ -16,6 +16,12 @@ export const systemClock: Clock = {
     ),
 };
 
+/** By the clock on the wall, where the daemon is: an hour that is left out or comes twice is as that clock shows it. */
+export function minuteOfDay(atMs: number): number {
+  const at = new Date(atMs);
+  return at.getHours() * 60 + at.getMinutes();
+}
+
 /** Tells the work when its time is over, and waits for it: the work ends promptly then, and knows best how far it got. */
 export async function withDeadline<T>(
   clock: Clock,

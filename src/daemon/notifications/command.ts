@@ -9,9 +9,10 @@ export function command(argv: readonly string[], environment: Environment): Deli
       environment: {
         ...environment,
         REEVE_EVENT_STATUS: message.status,
-        REEVE_EVENT_SESSION: message.session ?? message.sessionId,
-        REEVE_EVENT_RUN: message.run,
+        REEVE_EVENT_SESSION: message.session ?? message.sessionId ?? '',
+        REEVE_EVENT_RUN: message.run ?? '',
         REEVE_EVENT_TEXT: message.text,
+        REEVE_EVENT_NEXT: message.next,
         REEVE_EVENT_KEY: String(message.key),
       },
       input: `${JSON.stringify(message)}\n`,

@@ -1,21 +1,23 @@
 /**
- * Tells a person, once, that a run needs input, has failed or was lost; see docs/config.md for what is promised.
+ * Tells a person, once, what `lifecycle/notification.ts` finds worth telling; see docs/config.md for what is promised.
  *
  * Events come in the order of their numbers, some perhaps again after a restart. Taking one only changes memory and
  * starts a write; each receiver's worker does the rest on its own, so that neither the daemon nor another receiver waits.
  */
-import { enqueue } from '../../lifecycle/delivery.ts';
+import { enqueue, withoutSession } from '../../lifecycle/delivery.ts';
+import { muteAt } from '../../lifecycle/mute.ts';
 import { notice } from '../../lifecycle/notification.ts';
 import type { NotableEvent, Notification } from '../../lifecycle/notification.ts';
+import { endOfQuiet, isQuiet } from '../../lifecycle/quiet-hours.ts';
 import type { NotifySettings } from '../../supervisor/config.ts';
 import { CHANNEL_NAMES } from './channel.ts';
 import type { Channel, Environment, Terminal } from './channel.ts';
 import { channelsFrom } from './channels.ts';
 import { startWorker } from './channel-worker.ts';
 import type { ChannelWorker, DeliveryStep } from './channel-worker.ts';
-import { systemClock } from './clock.ts';
+import { minuteOfDay, systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
-import type { SessionDescription } from './message.ts';
+import type { Describe } from './message.ts';
 import { openOutbox } from './outbox.ts';
 import type { Outbox } from './outbox.ts';
 import { EMPTY_OUTBOX, queueOf, withQueue } from './outbox-state.ts';
@@ -24,7 +26,7 @@ export interface NotifierOptions {
   readonly settings: NotifySettings;
   /** The notifier's own, on this machine; two notifiers must not share it. */
   readonly directory: string;
-  readonly describe: (sessionId: string) => Promise<SessionDescription | null>;
+  readonly describe: Describe;
   readonly log: (text: string) => void;
   /**
    * The number of the store's newest event. With it, what happens between the first start and the first event is not
@@ -38,7 +40,8 @@ export interface NotifierOptions {
 }
 
 export interface Notifier {
-  take(event: NotableEvent): void;
+  /** What is muted is taken note of, and not told. */
+  take(event: NotableEvent, how?: 'told' | 'muted'): void;
   /** Lets the attempts that are under way end, at most for the time that each has. What was not tried waits on disk. */
   close(): Promise<void>;
   health(): { readonly is: 'off' | 'good' | 'failing'; readonly says: string };
@@ -55,6 +58,7 @@ export function openNotifier(options: NotifierOptions): Notifier {
   const closing = new AbortController();
   const outbox = openOutbox({ directory: options.directory, clock, closing: closing.signal, log });
   const channels = channelsFrom(settings, environment, terminal);
+  const isQuietNow = () => settings.quiet !== null && isQuiet(settings.quiet, minuteOfDay(clock.nowMs()));
   begin(outbox, channels, options);
   const workers = channels.map((channel) => ({
     channel,
@@ -64,16 +68,19 @@ export function openNotifier(options: NotifierOptions): Notifier {
       clock,
       closing: closing.signal,
       timeoutMs: settings.timeoutSeconds * 1_000,
+      isQuiet: isQuietNow,
       describe: options.describe,
       reached: options.reached ?? (() => Promise.resolve()),
       log,
     }),
   }));
   return {
-    take: (event) => {
+    take: (event, how = 'told') => {
       if (closing.signal.aborted) return;
+      const isNewMute = isUntaken(outbox, event) && muteAt(event, clock.nowMs()) !== null;
+      if (isNewMute) forgetWaiting(outbox, event.sessionId);
       take(outbox, event, (notification) => {
-        if (!settings.on.includes(notification.status)) return;
+        if (how === 'muted' || !settings.on.includes(notification.status)) return;
         for (const { name } of channels) {
           outbox.change((state) => withQueue(state, name, enqueue(queueOf(state, name), notification)));
         }
@@ -86,9 +93,22 @@ export function openNotifier(options: NotifierOptions): Notifier {
       await Promise.all(workers.map(({ ended }) => ended));
       await outbox.kept();
     },
-    health: () => healthOf(settings, outbox, workers),
+    health: () => {
+      const health = healthOf(settings, outbox, workers);
+      if (settings.quiet === null || health.is === 'off' || !isQuietNow()) return health;
+      return { ...health, says: `${health.says}; quiet until ${endOfQuiet(settings.quiet)}` };
+    },
     lastSeq: () => outbox.keptState().cursor,
   };
+}
+
+/** What waits for a receiver, or for the end of quiet hours, is not to be told any more. It is not missed either. */
+function forgetWaiting(outbox: Outbox, sessionId: string): void {
+  for (const name of CHANNEL_NAMES) {
+    const before = queueOf(outbox.state(), name);
+    const after = withoutSession(before, sessionId);
+    if (after !== before) outbox.change((state) => withQueue(state, name, after));
+  }
 }
 
 /** Makes the outbox fit the store and the settings of today. */
@@ -111,8 +131,8 @@ function begin(outbox: Outbox, channels: readonly Channel[], { latestSeq, log }:
 }
 
 function take(outbox: Outbox, event: NotableEvent, tell: (notification: Notification) => void): void {
-  const { cursor, watch } = outbox.state();
-  if (cursor !== null && event.seq <= cursor) return;
+  if (!isUntaken(outbox, event)) return;
+  const { watch } = outbox.state();
   const noticed = notice(watch, event);
   outbox.change((state) => ({ ...state, cursor: event.seq, watch: noticed.watch }));
   if (noticed.notification !== null) tell(noticed.notification);
@@ -120,6 +140,11 @@ function take(outbox: Outbox, event: NotableEvent, tell: (notification: Notifica
   const unkept = kept.cursor === null ? Infinity : event.seq - kept.cursor;
   if (noticed.notification !== null || noticed.watch !== watch || unkept > MAX_UNKEPT_EVENTS)
     void outbox.kept();
+}
+
+function isUntaken(outbox: Outbox, { seq }: NotableEvent): boolean {
+  const { cursor } = outbox.state();
+  return cursor === null || seq > cursor;
 }
 
 function healthOf(

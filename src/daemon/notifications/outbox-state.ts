@@ -3,6 +3,8 @@ import { EMPTY_QUEUE } from '../../lifecycle/delivery.ts';
 import type { Pending, Queue } from '../../lifecycle/delivery.ts';
 import { NOTABLE_STATUSES } from '../../lifecycle/notification.ts';
 import type { Notification, Watch, WatchedRun } from '../../lifecycle/notification.ts';
+import type { Question } from '../../lifecycle/question.ts';
+import { figuresOf } from '../../lifecycle/session-budget.ts';
 import { CHANNEL_NAMES } from './channel.ts';
 import type { ChannelName } from './channel.ts';
 
@@ -44,7 +46,21 @@ function isOutbox(value: unknown): value is OutboxState {
 
 function isWatchedRun(value: unknown): value is WatchedRun {
   if (!isRecord(value) || typeof value['isIntended'] !== 'boolean') return false;
-  return value['waitingSinceMs'] === null || typeof value['waitingSinceMs'] === 'number';
+  const isWaiting = value['waitingSinceMs'] === null || typeof value['waitingSinceMs'] === 'number';
+  return (
+    isWaiting &&
+    isMissingOr(value['question'], isQuestion) &&
+    isMissingOr(value['turnSinceMs'], isTime) &&
+    isMissingOr(value['budget'], isFigures)
+  );
+}
+
+function isFigures(value: unknown): boolean {
+  return figuresOf(value) !== null;
+}
+
+function isQuestion(value: unknown): value is Question {
+  return isRecord(value) && isNullOrText(value['tool']) && isNullOrText(value['digest']);
 }
 
 function isQueue(value: unknown): value is Queue {
@@ -58,12 +74,23 @@ function isPending(value: unknown): value is Pending {
 
 function isNotification(value: unknown): value is Notification {
   if (!isRecord(value) || !isWhole(value['key'])) return false;
-  const texts = [value['sessionId'], value['runId'], value['what']];
+  const { sessionId, runId, what, review } = value;
   return (
     NOTABLE_STATUSES.some((status) => status === value['status']) &&
-    texts.every((text) => typeof text === 'string') &&
-    isTime(value['atMs'])
+    [sessionId, what, review ?? ''].every((text) => typeof text === 'string') &&
+    isNullOrText(runId) &&
+    isTime(value['atMs']) &&
+    isMissingOr(value['budget'], isFigures)
   );
+}
+
+/** What an earlier Reeve did not write. */
+function isMissingOr(value: unknown, is: (value: unknown) => boolean): boolean {
+  return value === undefined || is(value);
+}
+
+function isNullOrText(value: unknown): boolean {
+  return value === null || typeof value === 'string';
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -126,6 +126,13 @@ export interface WhyView {
   readonly doubt: string | null;
 }
 
+/** How a terminal joins a session. */
+export interface JoinView {
+  readonly command: string;
+  /** The machine on which to type it; null for the daemon's own. */
+  readonly host: string | null;
+}
+
 export interface LogView {
   readonly run: string;
   readonly logPath: string | null;

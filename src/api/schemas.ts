@@ -5,6 +5,7 @@
 import { z } from '@hono/zod-openapi';
 import { VERDICTS } from '../lifecycle/review.ts';
 import type {
+  JoinView,
   BudgetDetail,
   BudgetView,
   CancelledView,
@@ -456,3 +457,12 @@ export const errorSchema = z
   })
   .strict()
   .openapi('Error') satisfies z.ZodType<ErrorView>;
+
+export const joinSchema = z
+  .object({
+    command: z.string(),
+    host: nullable(z.string()).openapi({
+      description: 'The machine on which to type it; null for the daemon’s own.',
+    }),
+  })
+  .strict() satisfies z.ZodType<JoinView>;

@@ -191,6 +191,42 @@ test('attaching copies the command, and says so', async () => {
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe('reeve attach checkout-claude');
 });
 
+describe('the dialog that attaches', () => {
+  test('says that it asks for the command, and has no sentence about one before it is there', async () => {
+    const { page, daemon } = await open('checkout-claude');
+    const release = daemon.hold('/attach');
+    await button(page, 'Attach').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Asking for the command').waitFor();
+    expect(await dialog.getByText('Run this').count()).toBe(0);
+    release();
+    await dialog.getByText('Run this in a terminal.').waitFor();
+    await dialog.getByLabel('Command').waitFor();
+  });
+
+  test('says why there is none, and nothing else', async () => {
+    const { page, daemon } = await open('checkout-claude');
+    const error = {
+      code: 'out_of_reach',
+      message: 'checkout-claude cannot be joined from here: its records are in another state directory.',
+      details: {},
+    };
+    daemon.failures.set('/attach', { status: 409, error });
+    await button(page, 'Attach').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('alert').getByText('cannot be joined from here').waitFor();
+    expect(await dialog.getByText(/Run this|Asking/).count()).toBe(0);
+    expect(await dialog.getByRole('button').allInnerTexts()).toEqual(['Close']);
+  });
+
+  test('names the machine on which the command works', async () => {
+    const { page, daemon } = await open('checkout-claude');
+    daemon.world.joinHost = 'builder';
+    await button(page, 'Attach').click();
+    await page.getByRole('dialog').getByText('Run this in a terminal on builder.').waitFor();
+  });
+});
+
 describe('what cannot be done says why', () => {
   const reasons = async (page: Page) =>
     Object.fromEntries(

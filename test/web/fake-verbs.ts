@@ -32,7 +32,10 @@ export function answerVerb(daemon: Doer, url: URL, body: unknown): Answer {
       return { status: 200, value: { session: session.detail.name, characters: text.length } };
     }
     default:
-      return { status: 200, value: { command: `reeve attach ${session.detail.name}` } };
+      return {
+        status: 200,
+        value: { command: `reeve attach ${session.detail.name}`, host: daemon.world.joinHost },
+      };
   }
 }
 

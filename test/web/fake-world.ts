@@ -83,6 +83,8 @@ const EXITS: Readonly<Partial<Record<Outcome, Partial<RunView>>>> = {
 };
 
 export class FakeWorld {
+  /** Where a terminal joins its sessions. */
+  joinHost: string | null = null;
   readonly sessions = new Map<string, FakeSession>();
   readonly nowMs: number;
   /** Null in a world of before there were any. */

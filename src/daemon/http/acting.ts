@@ -1,7 +1,13 @@
 /** The operations that change something, named as the verbs of the command line that do the same. */
 import { z } from '@hono/zod-openapi';
 import { ReeveError } from '../../api/errors.ts';
-import { actedSchema, childrenSchema, sessionBudgetsSchema, settleSchema } from '../../api/schemas.ts';
+import {
+  actedSchema,
+  childrenSchema,
+  joinSchema,
+  sessionBudgetsSchema,
+  settleSchema,
+} from '../../api/schemas.ts';
 import { CHILD_POLICIES, DEFAULT_ADOPT_WITHIN_MS } from '../../lifecycle/child.ts';
 import { isLimit, ON_EXCEEDED } from '../../lifecycle/session-budget.ts';
 import type { BudgetChange } from '../../lifecycle/session-budget.ts';
@@ -276,10 +282,11 @@ function addTalking(app: App, { reeve, context }: Parts): void {
     says: 'The command that joins the session, for a terminal.',
     params: SESSION,
     body: z.object({}).strict(),
-    answer: z.object({ command: z.string() }),
+    answer: joinSchema,
     does: async ({ params }) => {
-      const { name, run } = await reeve.show(params.session);
-      return { command: joinCommand(context, name, run) };
+      // A look first: what is dead by now is on record as ended then.
+      const { id } = await reeve.show(params.session);
+      return joinCommand(context, await resolveCurrent(context, id));
     },
   });
   addOperation(app, {

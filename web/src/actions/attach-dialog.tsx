@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SessionDetailView } from '../../../src/api/http-views.ts';
+import type { JoinView, SessionDetailView } from '../../../src/api/http-views.ts';
 import { verbPath } from '../api/paths.ts';
 import { failureOf, post } from '../api/request.ts';
 import type { RequestFailure } from '../api/request.ts';
@@ -14,14 +14,14 @@ export function AttachDialog({
   readonly session: SessionDetailView;
   readonly close: () => void;
 }) {
-  const [command, setCommand] = useState<string | null>(null);
+  const [join, setJoin] = useState<JoinView | null>(null);
   const [failure, setFailure] = useState<RequestFailure | null>(null);
   const [said, setSaid] = useState('');
   const copy = (text: string) => void copied(text).then(setSaid);
   useEffect(() => {
-    post<{ command: string }>(verbPath(session.id, 'attach'), {}).then(
+    post<JoinView>(verbPath(session.id, 'attach'), {}).then(
       (answer) => {
-        setCommand(answer.command);
+        setJoin(answer);
         copy(answer.command);
       },
       (error: unknown) => setFailure(failureOf(error)),
@@ -29,18 +29,22 @@ export function AttachDialog({
   }, []);
   return (
     <Dialog title={`Attach to ${session.name}`} close={close}>
-      <p>
-        Run this in a terminal.{' '}
-        {session.run.mode === 'tmux'
-          ? 'It joins the session; C-b d leaves it again, and it goes on.'
-          : 'It follows what it writes; Ctrl-C leaves it again, and it goes on.'}
-      </p>
-      {command !== null && <Command text={command} />}
-      <p role="status">{said}</p>
+      {join !== null && (
+        <>
+          <p>
+            Run this in a terminal{join.host !== null && ` on ${join.host}`}.{' '}
+            {session.run.mode === 'tmux'
+              ? 'It joins the session; C-b d leaves it again, and it goes on.'
+              : 'It follows what it writes; Ctrl-C leaves it again, and it goes on.'}
+          </p>
+          <Command text={join.command} />
+        </>
+      )}
+      <p role="status">{join === null && failure === null ? 'Asking for the command' : said}</p>
       <div role="alert">{failure !== null && <FailureText failure={failure} />}</div>
       <div class="buttons">
-        {command !== null && (
-          <button type="button" onClick={() => copy(command)}>
+        {join !== null && (
+          <button type="button" onClick={() => copy(join.command)}>
             Copy again
           </button>
         )}

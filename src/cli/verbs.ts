@@ -10,6 +10,7 @@ import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 import { SETTLE } from './settle-verb.ts';
+import { UNINSTALL } from './uninstall-verb.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
@@ -444,6 +445,7 @@ export const VERBS: readonly Verb[] = [
     flags: [JSON_FLAG],
     execute: async ({ flags }) => (await look()).paths(flags),
   },
+  UNINSTALL,
   {
     name: 'demo',
     group: 'Reeve itself',

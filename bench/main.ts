@@ -15,6 +15,7 @@ import { measureHarnessStart } from './harness-start.ts';
 import { measureHistory } from './history.ts';
 import { measureHook } from './hook.ts';
 import { measureLedger } from './ledger.ts';
+import { measureLsAll } from './ls-all.ts';
 import { measureMemory } from './memory.ts';
 import { measurePostgresClaims } from './postgres-claims.ts';
 import { measurePostgresDaemon } from './postgres-daemon.ts';
@@ -42,6 +43,7 @@ const BENCHES: Readonly<Record<string, Measure>> = {
   harness: measureHarnessStart,
   daemon: measureDaemon,
   ledger: measureLedger,
+  'ls-all': measureLsAll,
   review: measureReview,
   stop: measureStop,
   'postgres-ls': measurePostgresLs,

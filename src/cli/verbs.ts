@@ -11,6 +11,7 @@ import type { Verb } from './parse.ts';
 import { NOTIFY_VERBS } from './notify-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 import { SETTLE } from './settle-verb.ts';
+import { UNINSTALL } from './uninstall-verb.ts';
 import type { HookTarget, ShimName } from '../supervisor/harness-settings.ts';
 
 const SESSION = { name: 'session', says: 'a name, an id, or a unique beginning of an id' } as const;
@@ -446,6 +447,7 @@ export const VERBS: readonly Verb[] = [
     flags: [JSON_FLAG],
     execute: async ({ flags }) => (await look()).paths(flags),
   },
+  UNINSTALL,
   {
     name: 'demo',
     group: 'Reeve itself',

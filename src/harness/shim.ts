@@ -121,6 +121,23 @@ export function shimStatus(
   });
 }
 
+/** The directories with shims of this Reeve: the one given, and whatever of PATH has some. */
+export function shimDirectories(
+  directory: string,
+  reeveCommand: readonly string[],
+  searchPath: string,
+): readonly string[] {
+  const own = reeveCommand.map(quoted).join(' ');
+  const isOurs = (path: string) => isShim(path) && beginningOf(path)?.includes(`exec ${own} run`) === true;
+  const onPath = searchPath
+    .split(':')
+    .filter((place) => isAbsolute(place))
+    .map((place) => resolve(place))
+    .filter((place) => SHIM_NAMES.some((name) => isOurs(join(place, name))));
+  const isThere = SHIM_NAMES.some((name) => isShim(join(directory, name)));
+  return [...new Set([...(isThere ? [resolve(directory)] : []), ...onPath])];
+}
+
 /** By what is in it, wherever it is and whichever version wrote it. */
 export function isShim(path: string): boolean {
   return beginningOf(path)?.startsWith(SHIM_MARK) ?? false;

@@ -74,6 +74,8 @@ export interface Tmux {
   press(name: string, key: Key): Promise<TmuxAnswer<true>>;
   /** Ends exactly this session; its program gets a SIGHUP. */
   end(name: string): Promise<TmuxAnswer<true>>;
+  /** Ends the server, with every session in it. */
+  endServer(): Promise<TmuxAnswer<true>>;
   /** To be spawned with this environment, since in a pane of the user's own tmux TMUX would forbid it. */
   attachCommand(name: string): {
     readonly argv: readonly string[];
@@ -115,6 +117,7 @@ export function openTmux(socket: string, limitMs = LIMIT_MS): Tmux {
     press: async (name, key) =>
       done(await ask(...leaveMode(name), ';', 'send-keys', '-t', paneTarget(name), key)),
     end: async (name) => done(await ask('kill-session', '-t', sessionTarget(name))),
+    endServer: async () => done(await ask('kill-server')),
     attachCommand: (name) => ({
       argv: [client.program, ...clientArguments(socket), 'attach-session', '-E', '-t', sessionTarget(name)],
       environment: attachEnvironment(),

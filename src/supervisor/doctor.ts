@@ -8,12 +8,19 @@ import { findPerl } from '../process/keeper.ts';
 import { roomForMark } from '../process/run-mark.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
-import { findTmux } from '../runtime/tmux.ts';
 import { configPath } from './config-path.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
 import { checkConversations } from './doctor-conversations.ts';
+import {
+  checkDaemon,
+  checkGit,
+  checkHarnesses,
+  checkHooks,
+  checkShims,
+  checkTmux,
+} from './doctor-surroundings.ts';
 import { reconcileAll } from './reconcile.ts';
 
 export interface Check {
@@ -23,13 +30,16 @@ export interface Check {
 }
 
 export async function doctor(options: OpenOptions = {}): Promise<readonly Check[]> {
+  const environment = options.environment ?? process.env;
   const checks: Check[] = [
     checkNode(),
     checked('keeper', checkPerl),
     checked('containment', checkContainment),
     ...checkMark(),
-    checkTmux(),
-    checked('config', () => checkConfiguration(options.environment ?? process.env)),
+    checkedAsPoor('tmux', checkTmux),
+    checkGit(),
+    checked('config', () => checkConfiguration(environment)),
+    ...(await checkSettings(environment)),
   ];
   let context: Context;
   try {
@@ -42,6 +52,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     checks.push(checked('processes', () => checkProbe(context)));
     checks.push(await checkRuns(context));
     checks.push(...(await checkConversations(context)));
+    checks.push(checked('daemon', () => checkDaemon(context, Date.now())));
     return checks;
   } finally {
     await context.store.close();
@@ -92,13 +103,24 @@ function checkConfiguration(environment: NonNullable<OpenOptions['environment']>
   return { name: 'config', is: 'good', says };
 }
 
-/** Only sessions with --tmux need it. */
-function checkTmux(): Check {
+/** What is in the settings of others never keeps a promise of Reeve's from being kept. */
+async function checkSettings(
+  environment: NonNullable<OpenOptions['environment']>,
+): Promise<readonly Check[]> {
   try {
-    return { name: 'tmux', is: 'good', says: `${findTmux()} for sessions with --tmux.` };
+    return [
+      await checkHarnesses(environment),
+      ...(await checkHooks(environment)),
+      ...checkShims(environment),
+    ];
   } catch (error) {
-    return { name: 'tmux', is: 'poor', says: sentenceOf(error) };
+    return [{ name: 'harnesses', is: 'poor', says: sentenceOf(error) }];
   }
+}
+
+function checkedAsPoor(name: string, check: () => Check): Check {
+  const found = checked(name, check);
+  return found.is === 'bad' ? { ...found, is: 'poor' } : found;
 }
 
 function checkNode(): Check {

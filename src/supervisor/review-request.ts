@@ -112,7 +112,10 @@ export type ReviewerCommand =
   | { readonly is: 'command'; readonly argv: readonly string[] }
   | { readonly is: 'harness'; readonly harness: HarnessName };
 
-export function reviewerCommand(context: Context, request: TriggerRequest): ReviewerCommand {
+export function reviewerCommand(
+  context: Context,
+  request: Pick<TriggerRequest, 'reviewer' | 'harness'>,
+): ReviewerCommand {
   const { reviewer, harness } = request;
   if (reviewer !== undefined && harness !== undefined) {
     throw usage('Both a reviewer and a harness were given', 'One of them is enough.');

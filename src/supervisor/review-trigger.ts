@@ -33,13 +33,36 @@ import {
   requireReviewer,
   startReviewer,
 } from './reviewer.ts';
+import type { ReviewerOrder } from './reviewer.ts';
 
-export async function triggerReviews(context: Context, request: TriggerRequest): Promise<TriggerView> {
+/** All about a trigger that does not depend on its heads. Throws what one would be refused for. */
+export async function checkTrigger(
+  context: Context,
+  request: Omit<TriggerRequest, 'pullRequests'>,
+): Promise<void> {
+  const { order } = await readOrder(context, request);
+  try {
+    await checkReviewer(context, order);
+  } catch (error) {
+    // There may be more to spend by the time that there is something to review.
+    if (!(error instanceof ReeveError) || error.code !== 'over_budget') throw error;
+  }
+}
+
+async function readOrder(
+  context: Context,
+  request: Omit<TriggerRequest, 'pullRequests'>,
+): Promise<{ session: Session; order: ReviewerOrder }> {
   const { session } = await resolveSession(context, request.worker);
   const command = reviewerCommand(context, request);
+  return { session, order: { worker: session, command, cwd: request.cwd } };
+}
+
+export async function triggerReviews(context: Context, request: TriggerRequest): Promise<TriggerView> {
+  const { session, order } = await readOrder(context, request);
   checkRequest(request);
-  const order = { worker: session, command, cwd: request.cwd };
-  if (command.is === 'command') requireProgram(context, command.argv[0] ?? '', request.cwd ?? session.cwd);
+  const { command, cwd = session.cwd } = order;
+  if (command.is === 'command') requireProgram(context, command.argv[0] ?? '', cwd);
   await checkpoint('review.checked');
   // The repository is asked meanwhile; what is the matter with that is told to whoever waits for it.
   const wanting = wantedHeads(context, request, session);

@@ -8,7 +8,7 @@ import type { WatchedHead } from '../lifecycle/head-watch.ts';
 import type { Context } from './context.ts';
 import { git } from './git-tree.ts';
 import type { TriggerRequest } from './review-request.ts';
-import { triggerReviews } from './review-trigger.ts';
+import { checkTrigger, triggerReviews } from './review-trigger.ts';
 
 export interface WatchRequest extends Omit<TriggerRequest, 'pullRequests' | 'repo'> {
   readonly repo: string;
@@ -29,6 +29,8 @@ export type WatchTold =
       readonly heads: Readonly<Record<string, string>>;
       readonly result: TriggerView;
     }
+  /** A branch, or the repository itself, can no longer be read; or it can again. Told once. */
+  | { readonly is: 'gone' | 'returned'; readonly what: 'branch' | 'repository'; readonly name: string }
   /** It is tried again when a head moves again, not before. */
   | { readonly is: 'failed'; readonly heads: Readonly<Record<string, string>>; readonly error: ReeveError };
 
@@ -46,17 +48,28 @@ const POLL_MS = 5_000;
 export async function watchReviews(context: Context, request: WatchRequest): Promise<void> {
   const { signal, tell, debounceMs = DEFAULT_DEBOUNCE_MS } = request;
   const directory = await gitDirectoryOf(context, request.repo);
+  await checkTrigger(context, request);
   const clock = request.clock ?? wallClock;
   const news = createNews();
-  const close = (request.listen ?? listenToRefs)(directory, news.give);
+  const listen = () => (request.listen ?? listenToRefs)(directory, news.give);
+  let close = listen();
   signal.addEventListener('abort', news.give, { once: true });
   let state: ReadonlyMap<string, WatchedHead> = new Map();
   try {
-    const first = await headsOf(context, request);
-    tell({ is: 'watching', branches: [...(first ?? [])].map(([branch, head]) => ({ branch, head })) });
+    let known: Heads | null = await firstHeads(context, request);
+    tell({ is: 'watching', branches: [...known].map(([branch, head]) => ({ branch, head })) });
+    let last: Heads = known;
     while (!signal.aborted) {
       const moved = news.next();
       const seen = await headsOf(context, request);
+      for (const told of changesIn(request, known, last, seen)) tell(told);
+      if (known === null && seen !== null) {
+        // What listened to the old one hears nothing of what is in its place.
+        close();
+        close = listen();
+      }
+      known = seen;
+      last = seen ?? last;
       // A repository that cannot be read right now says nothing about its heads.
       const decision = decideWatch(state, seen ?? new Map(), clock.nowMs(), debounceMs);
       if (seen !== null) state = decision.state;
@@ -67,6 +80,36 @@ export async function watchReviews(context: Context, request: WatchRequest): Pro
     signal.removeEventListener('abort', news.give);
     close();
   }
+}
+
+/** By branch; null for one that is not there. */
+type Heads = ReadonlyMap<string, string | null>;
+
+/** One that is not there now is more likely misspelt than yet to come, and would be waited for in silence. */
+async function firstHeads(context: Context, request: WatchRequest): Promise<Heads> {
+  const heads = await headsOf(context, request);
+  if (heads === null)
+    throw new ReeveError('bad_directory', `The branches of ${request.repo} cannot be read.`, {
+      hint: 'Give another repository with --repo.',
+    });
+  const missing = [...heads].filter(([, head]) => head === null).map(([branch]) => branch);
+  if (missing.length === 0) return heads;
+  throw new ReeveError('usage', `There is no branch ${missing.join(', ')} in ${request.repo}.`, {
+    hint: 'Nothing is watched. `git branch` lists those that there are.',
+    details: { missing },
+  });
+}
+
+/** `known` is null while the repository could not be read; `last` is what was read before that. */
+function changesIn(request: WatchRequest, known: Heads | null, last: Heads, seen: Heads | null): WatchTold[] {
+  const repository = { what: 'repository', name: request.repo } as const;
+  if (seen === null) return known === null ? [] : [{ is: 'gone', ...repository }];
+  const ofBranches = [...seen].flatMap(([name, head]): WatchTold[] => {
+    const isThere = head !== null;
+    if (isThere === ((last.get(name) ?? null) !== null)) return [];
+    return [{ is: isThere ? 'returned' : 'gone', what: 'branch', name }];
+  });
+  return known === null ? [{ is: 'returned', ...repository }, ...ofBranches] : ofBranches;
 }
 
 async function triggerNow(
@@ -106,10 +149,7 @@ async function gitDirectoryOf(context: Context, repo: string): Promise<string> {
 }
 
 /** Null when it cannot be told. */
-async function headsOf(
-  context: Context,
-  { repo, branches }: WatchRequest,
-): Promise<ReadonlyMap<string, string | null> | null> {
+async function headsOf(context: Context, { repo, branches }: WatchRequest): Promise<Heads | null> {
   const names = branches.map(({ branch }) => branch);
   const text = await git(context.environment, repo, [
     'for-each-ref',

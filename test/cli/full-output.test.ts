@@ -44,7 +44,7 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
 /** They print for as long as they run, or act on the outside. */
 const LASTING = new Set(['demo', 'open', 'review watch']);
 
-it.each([...VERBS.map(({ name }) => name).filter((name) => !LASTING.has(name))])(
+it.each(VERBS.map(({ name }) => name).filter((name) => !LASTING.has(name)))(
   '%s says that it could not print, in one sentence',
   async (name) => {
     const { code, signal, stderr } = await onFullDisk(withJson(ASKED[name] ?? name.split(' ')));

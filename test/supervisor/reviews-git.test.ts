@@ -1,6 +1,6 @@
 /** Reviews of a real repository: trees that were reviewed already, and branches that move. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TriggerView } from '../../src/api/http-views.ts';
@@ -131,15 +131,9 @@ describe('review watch', () => {
 
   it('triggers when a branch has moved, by whatever way git stores it, and ends on Ctrl-C', async () => {
     const first = commit('one');
-    const { child, told } = started('--branch', 'main=17', '--branch', 'later');
+    const { child, told } = started('--branch', 'main=17');
     const [watching, initial] = await told(2);
-    expect(watching).toEqual({
-      is: 'watching',
-      branches: [
-        { branch: 'main', head: first },
-        { branch: 'later', head: null },
-      ],
-    });
+    expect(watching).toEqual({ is: 'watching', branches: [{ branch: 'main', head: first }] });
     expect(initial).toMatchObject({ is: 'triggered', heads: { 17: first }, result: { isStarted: true } });
     const second = commit('two');
     expect((await told(3))[2]).toMatchObject({
@@ -150,8 +144,6 @@ describe('review watch', () => {
     git('pack-refs', '--all');
     const third = commit('three');
     expect((await told(4))[3]).toMatchObject({ heads: { 17: third } });
-    git('branch', 'later');
-    expect((await told(5))[4]).toMatchObject({ heads: { later: third }, result: { isStarted: true } });
     child.kill('SIGINT');
     expect((await finished(child)).code).toBe(0);
     // The reviewer is not the watcher's: it goes on.
@@ -191,22 +183,85 @@ describe('review watch', () => {
 
   it('says what went wrong, and tries again when the branch moves again, not before', async () => {
     commit('one');
-    const { child, told } = started('--branch', 'main=17', '--reviewer', 'no-such-reviewer');
-    const [, failed] = await told(2);
-    expect(failed).toMatchObject({ is: 'failed', error: { code: 'usage' } });
-    const head = commit('two');
-    const later = await told(3);
-    expect(later[2]).toMatchObject({ is: 'failed', heads: { 17: head } });
-    expect(later).toHaveLength(3);
+    const program = sandbox.path('reviewer');
+    copyFileSync('/bin/sleep', program);
+    const { child, told } = started('--branch', 'main=17', '--reviewer', `${program} 600`);
+    await told(2);
+    rmSync(program);
+    const second = commit('two');
+    expect((await told(3))[2]).toMatchObject({
+      is: 'failed',
+      heads: { 17: second },
+      error: { code: 'usage' },
+    });
+    const third = commit('three');
+    const later = await told(4);
+    expect(later[3]).toMatchObject({ is: 'failed', heads: { 17: third } });
+    expect(later).toHaveLength(4);
+    child.kill('SIGINT');
+    expect((await finished(child)).code).toBe(0);
+  });
+
+  it('says once that a branch is gone, and that it is back, and reviews what it then is', async () => {
+    commit('one');
+    git('branch', 'side');
+    const { child, told } = started('--branch', 'main=17', '--branch', 'side');
+    await told(2);
+    git('branch', '-D', 'side');
+    expect((await told(3))[2]).toEqual({ is: 'gone', what: 'branch', name: 'side' });
+    const second = commit('two');
+    git('branch', 'side');
+    const later = await told(6);
+    expect(later.filter(({ is }) => is === 'returned')).toEqual([
+      { is: 'returned', what: 'branch', name: 'side' },
+    ]);
+    expect(later.flatMap((each) => ('heads' in each ? [each.heads] : []))).toContainEqual(
+      expect.objectContaining({ side: second }),
+    );
+    child.kill('SIGINT');
+    expect((await finished(child)).code).toBe(0);
+  });
+
+  it('says once that the repository is gone, and that it is back', async () => {
+    commit('one');
+    const { child, told } = started('--branch', 'main=17');
+    await told(2);
+    renameSync(repo, `${repo}-away`);
+    expect((await told(3))[2]).toEqual({ is: 'gone', what: 'repository', name: repo });
+    renameSync(`${repo}-away`, repo);
+    expect((await told(4))[3]).toEqual({ is: 'returned', what: 'repository', name: repo });
+    const second = commit('two');
+    expect((await told(5))[4]).toMatchObject({ is: 'triggered', heads: { 17: second } });
+    child.kill('SIGINT');
+    expect((await finished(child)).code).toBe(0);
+  });
+
+  it('for people says it in sentences', async () => {
+    commit('one');
+    git('branch', 'side');
+    const [, ...how] = reviews.words({});
+    const child = sandbox.start(['review', 'watch', ...how, '--repo', repo, '--branch', 'side']);
+    let text = '';
+    child.stderr?.on('data', (chunk) => (text += String(chunk)));
+    await eventually('it watches', () => text.includes('watching side'));
+    git('branch', '-D', 'side');
+    await eventually('it says so', () => text.includes('branch side is gone'));
+    git('branch', 'side');
+    await eventually('it says so', () => text.includes('branch side is there again'));
     child.kill('SIGINT');
     expect((await finished(child)).code).toBe(0);
   });
 
   it.each([
+    ['a worker that nobody knows', ['--branch', 'main', '--worker', 'nobody'], 3],
+    ['a branch that is not there', ['--branch', 'main', '--branch', 'mian'], 2],
+    ['a reviewer that cannot be executed', ['--branch', 'main', '--reviewer', 'no-such-reviewer'], 2],
+    ['a directory for the reviewer that is not there', ['--branch', 'main', '--cwd', '/nowhere'], 2],
     ['no branch', [], 2],
     ['what is no repository', ['--branch', 'main', '--repo', '/'], 2],
     ['a branch that is no word', ['--branch', 'a b'], 2],
   ])('with %s exits', async (_, more, code) => {
+    commit('one');
     const [, ...how] = reviews.words({});
     const words = ['watch', ...how, ...(more.includes('--repo') ? [] : ['--repo', repo]), ...more];
     expect((await reviews.review(words)).code).toBe(code);

@@ -5,6 +5,7 @@ import { ReeveError } from '../../api/errors.ts';
 import type { ReviewDetailView, TriggeredView, TriggerView } from '../../api/http-views.ts';
 import type { Verdict } from '../../lifecycle/review.ts';
 import type { HarnessName } from '../../supervisor/reeve.ts';
+import type { WatchTold } from '../../supervisor/review-watch.ts';
 import { MAX_REVIEW_BYTES } from '../../supervisor/review-limits.ts';
 import { LEFT, outputWidth, print, printJson, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
@@ -214,11 +215,20 @@ export async function watch(options: WatchOptions): Promise<number> {
           printJson(value, 0);
         } else if (told.is === 'failed') say(told.error.message);
         else if (told.is === 'triggered') print(options, null, oneLine(told.result));
+        else if (told.is !== 'watching') say(goneOrBack(told));
         else say(`watching ${told.branches.map(({ branch }) => branch).join(', ')}. Ctrl-C ends it.`);
       },
     });
     return 0;
   });
+}
+
+function goneOrBack({ is, what, name }: Extract<WatchTold, { is: 'gone' | 'returned' }>): string {
+  const subject = what === 'branch' ? `branch ${name}` : `the repository in ${name}`;
+  if (is === 'returned') return `${subject} is there again.`;
+  return what === 'branch'
+    ? `${subject} is gone. It is reviewed again when it returns.`
+    : `${subject} cannot be read. Nothing is reviewed until it can.`;
 }
 
 function oneLine({ pullRequests, reviewer, isStarted }: TriggerView): string {

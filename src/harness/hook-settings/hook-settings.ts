@@ -1,10 +1,11 @@
 /** Reeve's hooks for all sessions of a person: put into a harness's own settings, taken out of them, looked for. */
+import { existsSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
 import { badSettings } from './bad-settings.ts';
 import { codexInstallEdits, codexRemovalEdits, codexRemovalNotes, codexTrustStates } from './codex-hooks.ts';
 import { eventStates, installEdit, readHookFile, removalEdit } from './json-settings.ts';
 import { isOurPlugin, pluginText } from './opencode-plugin.ts';
-import { readSettings, writeSettings } from './settings-file.ts';
+import { backupPath, readSettings, writeSettings } from './settings-file.ts';
 import type { Edit, FileChange, SettingsFile } from './settings-file.ts';
 import { switchedOffBy } from './switched-off.ts';
 import { pluginPath, settingsPath } from './target.ts';
@@ -53,6 +54,18 @@ export function installHooks(target: HookTarget, place: HookPlace, programs: Hoo
 export function removeHooks(target: HookTarget, place: HookPlace): HookReport {
   const notes = target === 'codex' ? codexRemovalNotes(readHookFile('codex', place)) : [];
   return report(target, removalEdits(target, place), notes);
+}
+
+/** The files that taking our hooks out would change, and those that were kept from before them. */
+export function removableHooks(
+  target: HookTarget,
+  place: HookPlace,
+): { readonly files: readonly string[]; readonly backups: readonly string[] } {
+  const edits = removalEdits(target, place);
+  return {
+    files: edits.filter(({ text, file }) => text !== file.text).map(({ file }) => file.path),
+    backups: edits.map(({ file }) => backupPath(file.path)).filter((path) => existsSync(path)),
+  };
 }
 
 export function hookStatus(target: HookTarget, place: HookPlace, programs: HookPrograms): HookStatus {

@@ -101,7 +101,7 @@ export function writeSettings({ file, text, occasion }: Edit): FileChange | null
   });
 }
 
-function backupPath(path: string): string {
+export function backupPath(path: string): string {
   return `${path}.reeve-backup`;
 }
 

@@ -295,34 +295,42 @@ test('a full disk of the server is told as such, and nothing was changed', async
   }
 });
 
-test.each([
-  ['08006', 'the connection failed'],
-  ['25P03', 'the transaction was idle for too long'],
-  ['40001', 'somebody else wrote first'],
-  ['40P01', 'two waited for each other'],
-  ['53300', 'there is no room'],
-  ['57P01', 'an administrator ended it'],
-  ['57P03', 'the server is coming up'],
-])('what fails once with %s (%s) is done again, and happens once', async (code) => {
-  const url = await server.createDatabase();
-  const store = await openStore({ postgres: url });
-  try {
+describe('a failure that passes by itself', () => {
+  let url: string;
+  let store: Store;
+  beforeAll(async () => {
+    url = await server.createDatabase();
+    store = await openStore({ postgres: url });
     // A number of a sequence is used up also by what is rolled back.
-    await sql(
-      url,
-      `create sequence tries; create function fail_once() returns trigger language plpgsql as
-        $$ begin
-          if nextval('reeve.tries') = 1 then raise exception 'it fails' using errcode = '${code}'; end if;
-          return null;
-        end $$`,
-    );
+    await failOnce('00000');
     await sql(url, 'create trigger fail_once before insert on events execute function fail_once()');
-    const { session } = await won(store, claimOf('alpha'));
+  });
+  afterAll(() => store.close());
+
+  const failOnce = (code: string) =>
+    sql(
+      url,
+      `drop sequence if exists tries; create sequence tries;
+       create or replace function fail_once() returns trigger language plpgsql as $$ begin
+         if nextval('reeve.tries') = 1 then raise exception 'it fails' using errcode = '${code}'; end if;
+         return null;
+       end $$`,
+    );
+
+  test.each([
+    ['08006', 'the connection failed'],
+    ['25P03', 'the transaction was idle for too long'],
+    ['40001', 'somebody else wrote first'],
+    ['40P01', 'two waited for each other'],
+    ['53300', 'there is no room'],
+    ['57P01', 'an administrator ended it'],
+    ['57P03', 'the server is coming up'],
+  ])('(%s, %s) is made good: what met it happens once', async (code) => {
+    await failOnce(code);
+    const { session } = await won(store, claimOf(`met ${code}`));
     expect(await kindsOf(store, session.id)).toStrictEqual(['run.claimed']);
     expect(await sql(url, 'select last_value::int as tries from tries')).toStrictEqual([{ tries: 2 }]);
-  } finally {
-    await store.close();
-  }
+  });
 });
 
 test('a server stopped and started while a connection is idle harms neither the process nor the next call', async () => {

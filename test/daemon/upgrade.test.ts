@@ -1,8 +1,8 @@
 /** The program on disk is replaced while it runs, as `npm install -g` does it. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { installAt } from '../support/installation.ts';
@@ -108,6 +108,30 @@ describe('a daemon whose program was replaced', () => {
     expect((await askDaemon(sandbox, 'POST', '/v1/sessions/web/stop', { body: {} })).status).toBe(200);
     expect(isAlive(running)).toBe(false);
   });
+});
+
+it('a watch of reviews goes on as the new build, with the head that came meanwhile', async () => {
+  const repo = sandbox.path('repo');
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      env: { ...sandbox.env, GIT_CONFIG_GLOBAL: '/dev/null' },
+    });
+  mkdirSync(repo);
+  git('init', '-q', '-b', 'main');
+  git('commit', '-q', '--allow-empty', '-m', 'one');
+  await work('web');
+  const how = ['--worker', 'web', '--reviewer', 'sleep 600', '--repo', repo, '--debounce', '0.1'];
+  const watch = start('review', 'watch', ...how, '--branch', 'main', '--json');
+  let said = '';
+  watch.stdout?.on('data', (chunk) => (said += String(chunk)));
+  const triggers = () => said.split('\n').filter((line) => line.includes('"is":"triggered"')).length;
+  await eventually('the first head is reviewed', () => triggers() === 1);
+  installed.update();
+  git('commit', '-q', '--allow-empty', '-m', 'two');
+  await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
+  expect(watch.exitCode).toBeNull();
+  watch.kill('SIGTERM');
+  expect(await once(watch, 'exit')).toStrictEqual([0, null]);
 });
 
 describe('a keeper whose program is away in the middle of an update', () => {

@@ -7,6 +7,8 @@ import type { Verdict } from '../../lifecycle/review.ts';
 import type { HarnessName } from '../../supervisor/reeve.ts';
 import type { WatchTold } from '../../supervisor/review-watch.ts';
 import { MAX_REVIEW_BYTES } from '../../supervisor/review-limits.ts';
+import { loadWholeProgram } from '../../supervisor/own-program.ts';
+import { goOnAnew } from '../go-on-anew.ts';
 import { LEFT, outputWidth, print, printJson, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderReviews, statusOf } from '../render/reviews.ts';
@@ -199,7 +201,9 @@ export async function watch(options: WatchOptions): Promise<number> {
   const ending = new AbortController();
   const end = () => ending.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
-  return withReeve(async (reeve) => {
+  loadWholeProgram();
+  let isReplaced = false;
+  await withReeve(async (reeve) => {
     await reeve.reviews.watch({
       ...howOf(options),
       repo: options.repo ?? process.cwd(),
@@ -207,7 +211,11 @@ export async function watch(options: WatchOptions): Promise<number> {
       debounceMs: options.debounce === undefined ? undefined : options.debounce * 1000,
       signal: ending.signal,
       tell: (told) => {
-        if (options.json === true) {
+        if (told.is === 'failed' && told.error.code === 'program_replaced') {
+          // The head is still to be reviewed: whoever watches next finds it so.
+          isReplaced = true;
+          end();
+        } else if (options.json === true) {
           const value =
             told.is === 'failed'
               ? { ...told, error: { code: told.error.code, message: told.error.message } }
@@ -221,6 +229,7 @@ export async function watch(options: WatchOptions): Promise<number> {
     });
     return 0;
   });
+  return isReplaced ? goOnAnew() : 0;
 }
 
 function goneOrBack({ is, what, name }: Extract<WatchTold, { is: 'gone' | 'returned' }>): string {

@@ -7,7 +7,7 @@ import { eventually } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, told } from './support.ts';
-import type { Daemon, Failure } from './support.ts';
+import type { Daemon } from './support.ts';
 
 let sandbox: Sandbox;
 let daemon: Daemon;
@@ -66,7 +66,7 @@ describe('a daemon that ends while something is being done for somebody', () => 
       await intent();
       const [answer] = await Promise.all([asked, daemon.stop()]);
       expect(told(answer)).toBe('503 daemon_stopping');
-      expect(answer.json<Failure>().error.hint).toContain('on record');
+      expect(answer.json().error.hint).toContain('on record');
       expect((await sandbox.show('stubborn')).run).toMatchObject({ state: 'running', liveness: 'alive' });
       await sandbox.json(['kill', 'stubborn']);
       expect((await sandbox.show('stubborn')).run.outcome).toBe('stopped');

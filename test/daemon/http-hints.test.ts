@@ -4,7 +4,7 @@ import { launchIn } from '../support/launch.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, told } from './support.ts';
-import type { Daemon, Failure } from './support.ts';
+import type { Daemon } from './support.ts';
 
 let sandbox: Sandbox;
 let daemon: Daemon;
@@ -44,7 +44,7 @@ it.each(REFUSED)(
   async (code, method, path, body) => {
     const answer = await daemon.ask(method, path, { body: body() });
     expect(told(answer)).toBe(code);
-    const { message, hint = '' } = answer.json<Failure>().error;
+    const { message, hint = '' } = answer.json().error;
     expect(`${message} ${hint}`).not.toMatch(/(^|[\s`(])--[a-z]|\breeve (?!serve|open)[a-z]/);
   },
 );
@@ -54,7 +54,7 @@ it('speaks of fields to a program, of the page to the page, and of flags to the 
     ['http', 'page', 'cli'].map(async (words) => {
       const headers = { 'reeve-words': words };
       const answer = await daemon.ask('POST', '/v1/run', { headers, body: run({ session: 'live' }) });
-      return answer.json<Failure>().error.hint?.split('    ').at(-1);
+      return answer.json().error.hint?.split('    ').at(-1);
     }),
   );
   expect(hints).toEqual([

@@ -137,14 +137,16 @@ export class FakeDaemon {
   }
 
   #stream(request: IncomingMessage, url: URL, response: ServerResponse): void {
-    startStream(response);
     const last = request.headers['last-event-id'] ?? url.searchParams.get('after') ?? '0';
-    this.#streams.add(response);
-    response.on('close', () => this.#streams.delete(response));
     const missed = [...this.world.sessions.values()]
       .flatMap(({ events }) => events)
       .filter(({ seq }) => seq > Number(last))
       .sort((one, other) => one.seq - other.seq);
+    if (request.headers.accept !== 'text/event-stream')
+      return json(response, 200, { events: missed, next: null });
+    startStream(response);
+    this.#streams.add(response);
+    response.on('close', () => this.#streams.delete(response));
     for (const event of missed) writeEvent(response, event);
   }
 

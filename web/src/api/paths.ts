@@ -22,7 +22,8 @@ export const latestEventsPath = (reference: string, count: number): string =>
 export const earlierEventsPath = (reference: string, before: number, count: number): string =>
   `${sessionPath(reference)}/events?before=${before}&limit=${count}`;
 
-export const logPath = (reference: string): string => `${sessionPath(reference)}/logs?lines=1`;
+export const logPath = (reference: string, lines: number): string =>
+  `${sessionPath(reference)}/logs?lines=${lines}`;
 
 export const followLogPath = (reference: string, lines: number): string =>
   `${sessionPath(reference)}/logs?follow=true&lines=${lines}`;

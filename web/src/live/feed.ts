@@ -9,8 +9,8 @@ import type { Range } from '../api/paths.ts';
 import { failureOf, get } from '../api/request.ts';
 import type { RequestFailure } from '../api/request.ts';
 import { connection, markLive, markLost, markRefused } from './connection.ts';
-import { openEventStream } from './event-stream.ts';
 import type { EventStream } from './event-stream.ts';
+import { openSharedStream } from './shared-stream.ts';
 import { isVisible } from './visible.ts';
 import { liveIds, merge, overviewState, replaceAll } from './sessions.ts';
 
@@ -58,7 +58,7 @@ export async function loadOverview(wanted: Range = range): Promise<RequestFailur
       range = wanted;
       replaceAll(overview);
       overviewState.value = { is: 'ready' };
-      stream ??= openEventStream(overview.seq, { opened, heard, broke });
+      stream ??= openSharedStream(overview.seq, { opened, heard, broke });
       if (connection.value.is === 'refused') stream.reopen();
     } catch (error) {
       failure = failureOf(error);

@@ -1,6 +1,6 @@
 /**
- * Whether anybody can see the page. A browser opens six connections to a server at most, for all its tabs together, and
- * a stream holds one: a tab in the background lets go of its own, or the seventh would wait for ever.
+ * Whether anybody can see the page. A browser opens six connections to a server at most, for all its tabs together: a
+ * tab in the background lets go of those that it holds, for the ones that somebody looks at.
  */
 import { signal } from '@preact/signals';
 

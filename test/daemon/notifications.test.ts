@@ -10,7 +10,7 @@ import { quietHoursFrom } from '../../src/lifecycle/quiet-hours.ts';
 import { eventually } from '../support/processes.ts';
 import { hang, startReceiver, status } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
-import { asks, createStage, failed, OFF, started } from './stage.ts';
+import { asks, createStage, failed, NOW_MS, OFF, started } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 let stage: Stage;
@@ -146,10 +146,41 @@ describe('what is kept', () => {
     expect(statSync(join(stage.directory, 'outbox.json')).mode & 0o777).toBe(0o600);
   });
 
+  it('of an earlier Reeve is read: what it owes is sent, and what it told is not told again', async () => {
+    mkdirSync(stage.directory);
+    const owed = {
+      key: 3,
+      status: 'failed',
+      sessionId: 's-1',
+      runId: 'r-3',
+      atMs: NOW_MS,
+      what: 'It failed.',
+    };
+    const kept = {
+      cursor: 3,
+      watch: { 'r-1': { waitingSinceMs: NOW_MS, isIntended: false } },
+      queues: { webhook: { waiting: [{ notification: owed, attempts: 0 }], missed: 0 } },
+    };
+    writeFileSync(join(stage.directory, 'outbox.json'), JSON.stringify(kept));
+    const notifier = stage.open({ webhook: receiver.address }, { latestSeq: 3 });
+    notifier.take(asks(4));
+    notifier.take(failed(5));
+    await receiver.gets(2);
+    await nothingWaits();
+    expect([receiver.keys(), stage.log]).toEqual([[3, 5], []]);
+  });
+
   it.each([
     '',
     'null',
     '[]',
+    ...['"question":1', '"question":{"tool":1,"digest":null}', '"turnSinceMs":"x"', '"budget":{}'].map(
+      (field) => `{"cursor":1,"watch":{"r":{"waitingSinceMs":null,"isIntended":true,${field}}},"queues":{}}`,
+    ),
+    ...['"budget":{}', '"review":1', '"runId":2'].map(
+      (field) =>
+        `{"cursor":1,"watch":{},"queues":{"webhook":{"waiting":[{"attempts":0,"notification":{"key":1,"status":"failed","sessionId":"s","runId":"r","atMs":1,"what":"x",${field}}}],"missed":0}}}`,
+    ),
     '{"cursor":-1,"watch":{},"queues":{}}',
     '{"cursor":1,"watch":{"r":1},"queues":{}}',
     '{"cursor":1,"watch":{},"queues":{"webhook":{"waiting":[{"attempts":0}],"missed":0}}}',

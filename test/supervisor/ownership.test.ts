@@ -167,7 +167,7 @@ describe('a run whose keeper was killed and whose command lives on', () => {
 
 it('a pipe in the place of a file of owners stands in the way, and keeps nobody waiting', async () => {
   await launchIn(sandbox, 'web', 'sleep', '60');
-  const [file = ''] = readdirSync(owners()).filter((name) => name.startsWith('session-'));
+  const file = readdirSync(owners()).find((name) => name.startsWith('session-')) ?? '';
   renameSync(join(owners(), file), sandbox.path('aside'));
   await finished(spawn('mkfifo', [join(owners(), file)]));
   removeDatabase();

@@ -86,6 +86,11 @@ export function createApp(parts: Parts): App {
   app.get('/metrics', async (request) =>
     request.body(await parts.metrics.text(), 200, { 'content-type': parts.metrics.contentType }),
   );
+  addOperations(app, parts);
+  return app;
+}
+
+function addOperations(app: App, parts: Parts): void {
   addLinks(app, parts);
   addStreams(app, parts);
   addLooking(app, parts);
@@ -95,7 +100,6 @@ export function createApp(parts: Parts): App {
   addNotifying(app, parts);
   addMachine(app, parts);
   addDocumentation(app, parts);
-  return app;
 }
 
 /** Whoever broke off its own request: there is nobody to answer, and nothing for anybody to look into. */

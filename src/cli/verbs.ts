@@ -460,9 +460,17 @@ export const VERBS: readonly Verb[] = [
     name: 'completion',
     group: 'Reeve itself',
     says: 'print a completion script for bash, zsh or fish',
-    arguments: [{ name: 'shell', says: 'for which shell', choices: ['bash', 'zsh', 'fish'] }],
+    arguments: [
+      { name: 'shell', says: 'bash, zsh or fish', choices: ['bash', 'zsh', 'fish', 'words'] },
+      {
+        name: 'word',
+        says: 'with words: those behind `reeve`, the last one to be completed',
+        many: true,
+        optional: true,
+      },
+    ],
     flags: [JSON_FLAG],
-    execute: async ({ words: [shell = ''], flags }) =>
-      (await import('./commands/completion.ts')).completion(VERBS, shell, flags),
+    execute: async ({ words, flags }) =>
+      (await import('./commands/completion.ts')).completion(VERBS, words, flags),
   },
 ];

@@ -383,45 +383,6 @@ it('why tells who started it, who took over, what ended it and on what evidence'
   }
 });
 
-it.each(['bash', 'zsh', 'fish'])(
-  'the %s completion names every verb and is valid where the shell is here',
-  async (shell) => {
-    const { stdout } = await sandbox.reeve(['completion', shell]);
-    for (const verb of [
-      'run',
-      'resume',
-      'attach',
-      'logs',
-      'ls',
-      'show',
-      'why',
-      'stop',
-      'kill',
-      'rm',
-      'doctor',
-      'paths',
-      'demo',
-    ]) {
-      expect(stdout).toContain(verb);
-    }
-    const check = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' });
-    if (check.error === undefined)
-      expect({ status: check.status, stderr: check.stderr }).toEqual({ status: 0, stderr: '' });
-  },
-);
-
-it('completes verbs, flags and names of sessions in bash', async () => {
-  await sandbox.reeve(['run', '-s', 'alpha', '--', 'true']);
-  const complete = (words: string[]) => {
-    const script = `reeve() { ${process.execPath} ${CLI} "$@"; }; eval "$(reeve completion bash)"
-      COMP_WORDS=(${words.map((word) => JSON.stringify(word)).join(' ')}); COMP_CWORD=${words.length - 1}; _reeve; echo "\${COMPREPLY[*]}"`;
-    return spawnSync('bash', ['-c', script], { env: sandbox.env, encoding: 'utf8' }).stdout.trim();
-  };
-  expect(complete(['reeve', 'res'])).toBe('resume');
-  expect(complete(['reeve', 'run', '--on-l'])).toBe('--on-live');
-  expect(complete(['reeve', 'show', 'al'])).toBe('alpha');
-});
-
 it('doctor names the containment and is content here', async () => {
   const checks = await sandbox.json<{ name: string; is: string }[]>(['doctor']);
   // Which harnesses there are is this machine's affair.

@@ -286,6 +286,7 @@ describe('the document', () => {
       'demo', // A show, on a state directory of its own.
       'completion', // For a shell.
       'serve', // The daemon itself.
+      'uninstall', // Ends the daemon, too.
       'open', // Opens the page of the daemon in a browser.
       'top', // A picture for a terminal.
       'review watch', // A program in the foreground, that asks for what `reviewTrigger` does.

@@ -1,85 +1,97 @@
-/** Completion scripts made from the verbs and flags themselves; names of sessions are asked for when completing. */
-import type { Verb as KnownVerb } from '../parse.ts';
+/** Completion: a script for each shell, and the words that those scripts ask for. */
+import { openReeve } from '../../supervisor/reeve.ts';
+import type { Reeve } from '../../supervisor/reeve.ts';
+import { offeredWords } from '../offered-words.ts';
+import type { Stored } from '../offered-words.ts';
+import type { Verb } from '../parse.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
-export function completion(known: readonly KnownVerb[], shell: string, options: OutputOptions): number {
-  const verbs = [...new Set(known.map(({ name }) => firstWordOf(name)))].map((name): Verb => {
-    const alike = known.filter((verb) => firstWordOf(verb.name) === name);
-    return {
-      name,
-      description: alike.map(({ says }) => says).join('; or '),
-      // The second words of those that have two stand among the flags.
-      words: [
-        ...alike.flatMap((verb) => verb.name.split(' ').slice(1)),
-        ...new Set(alike.flatMap((verb) => verb.flags.map((flag) => `--${flag.name}`))),
-      ],
-      takesSession: alike.some((verb) => verb.arguments.some((argument) => argument.name === 'session')),
-    };
-  });
-  const script = SCRIPTS[shell as keyof typeof SCRIPTS](verbs); // The table of verbs allows no other.
-  print(options, { shell, script }, script);
+export async function completion(
+  verbs: readonly Verb[],
+  [what = '', ...words]: readonly string[],
+  options: OutputOptions,
+): Promise<number> {
+  if (what === 'words') {
+    const found = await wordsFor(verbs, words);
+    print(options, { words: found }, found.join('\n'));
+    return 0;
+  }
+  const script = SCRIPTS[what as keyof typeof SCRIPTS]; // The table of verbs allows no other.
+  print(options, { shell: what, script }, script);
   return 0;
 }
 
-function firstWordOf(name: string): string {
-  return name.split(' ')[0] ?? name;
+async function wordsFor(verbs: readonly Verb[], words: readonly string[]): Promise<readonly string[]> {
+  const { words: known, stored, before } = offeredWords(verbs, words);
+  const last = (words.at(-1) ?? '').slice(before.length);
+  const all = stored === null ? known : [...known, ...(await fromStore(stored, last, words))];
+  return all.filter((word) => word.startsWith(last)).map((word) => `${before}${word}`);
 }
 
-interface Verb {
-  readonly name: string;
-  readonly description: string;
-  /** What may stand behind it, flags with their dashes. */
-  readonly words: readonly string[];
-  readonly takesSession: boolean;
+/** Somebody waits with a finger on a key: a store that does not answer at once offers nothing. */
+const PATIENCE = { forMs: 1_000 };
+
+async function fromStore(stored: Stored, last: string, words: readonly string[]): Promise<readonly string[]> {
+  try {
+    const reeve = await openReeve({ patience: PATIENCE });
+    try {
+      const found = await READERS[stored](reeve, last);
+      // What was given already is not meant again.
+      return found.filter((word) => !words.slice(1, -1).includes(word));
+    } finally {
+      await reeve.close();
+    }
+  } catch {
+    return [];
+  }
 }
 
-/** The second column of the plain list, without its heading: no JSON parser is needed in a shell. */
-const NAMES = `reeve ls --all 2>/dev/null | awk 'NR > 1 { print $2 }'`;
+const READERS: Readonly<Record<Stored, (reeve: Reeve, last: string) => Promise<readonly string[]>>> = {
+  /** By name; ids are offered to whoever begins to type one. */
+  sessions: async (reeve, last) => {
+    const sessions = await reeve.list('all');
+    if (last.startsWith('r-')) return sessions.map(({ run }) => run.id);
+    return sessions.map(last.startsWith('s-') ? ({ id }) => id : ({ name }) => name);
+  },
+  reviews: async (reeve) => (await reeve.reviews.list({ all: true })).map(({ id }) => id),
+  submissions: async (reeve) => (await reeve.submissions({})).submissions.map(({ id }) => id),
+};
 
-const SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', (verbs: readonly Verb[]) => string>> = {
-  bash: (verbs) => `# reeve completion: add to ~/.bashrc: eval "$(reeve completion bash)"
+const SCRIPTS = {
+  bash: String.raw`# reeve completion: add to ~/.bashrc: eval "$(reeve completion bash)"
 _reeve() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words="${verbs.map(({ name }) => name).join(' ')}"
-  else
-    case "\${COMP_WORDS[1]}" in
-${verbs.map((verb) => `      ${verb.name}) words="${verb.words.join(' ')}${verb.takesSession ? ` $(${NAMES})` : ''}" ;;`).join('\n')}
-    esac
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  local line="${'$'}{COMP_LINE:0:COMP_POINT}" words=() word
+  read -ra words <<<"$line"
+  case $line in *[[:space:]]) words+=('') ;; esac
+  # Bash breaks words at = and :, and replaces what is behind that only.
+  local whole="${'$'}{words[${'$'}{#words[@]} - 1]}" part="${'$'}{COMP_WORDS[COMP_CWORD]}"
+  case $part in = | :) part='' ;; esac
+  case $whole in *"$part") ;; *) part=$whole ;; esac
+  local before="${'$'}{whole%"$part"}"
+  COMPREPLY=()
+  while IFS= read -r word; do COMPREPLY+=("${'$'}{word#"$before"}"); done < <(
+    "${'$'}{words[0]}" completion words -- "${'$'}{words[@]:1}" 2>/dev/null
+  )
 }
 complete -o default -F _reeve reeve`,
 
-  zsh: (verbs) => `#compdef reeve
-# reeve completion: add to ~/.zshrc: eval "$(reeve completion zsh)"
+  zsh: String.raw`#compdef reeve
+# reeve completion: add to ~/.zshrc, behind compinit: eval "$(reeve completion zsh)"
 _reeve() {
-  if (( CURRENT == 2 )); then
-    local -a verbs=(${verbs.map(({ name, description }) => `'${name}:${description.replaceAll(/[':]/g, '')}'`).join(' ')})
-    _describe verb verbs
-    return
-  fi
-  case "\${words[2]}" in
-${verbs.map((verb) => `    ${verb.name}) compadd -- ${verb.words.join(' ')}${verb.takesSession ? ` \${(f)"$(${NAMES})"}` : ''}; _files ;;`).join('\n')}
-  esac
+  local -a offered
+  offered=(${'$'}{(f)"$(reeve completion words -- "${'$'}{(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( ${'$'}{#offered} )); then compadd -- "${'$'}{offered[@]}"; else _files; fi
 }
 compdef _reeve reeve`,
 
-  fish: (verbs) => `# reeve completion: reeve completion fish > ~/.config/fish/completions/reeve.fish
-${verbs
-  .flatMap(({ name, description, words, takesSession }) => [
-    `complete -c reeve -n __fish_use_subcommand -f -a ${name} -d '${description.replaceAll("'", '')}'`,
-    ...words.map((word) =>
-      word.startsWith('--')
-        ? `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -l ${word.slice(2)}`
-        : `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -f -a ${word}`,
-    ),
-    ...(takesSession
-      ? [
-          `complete -c reeve -n '__fish_seen_subcommand_from ${name}' -f -a "(${NAMES.replaceAll('$2', String.raw`\$2`)})"`,
-        ]
-      : []),
-  ])
-  .join('\n')}`,
-};
+  fish: `# reeve completion: reeve completion fish > ~/.config/fish/completions/reeve.fish
+function __reeve_offers
+  set -l typed (commandline -opc)
+  set -e typed[1]
+  set -l current (commandline -ct)
+  set -g __reeve_words (reeve completion words -- $typed "$current" 2>/dev/null)
+  test (count $__reeve_words) -gt 0
+end
+complete -c reeve -n __reeve_offers -f -a '$__reeve_words'`,
+} as const;

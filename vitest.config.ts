@@ -1,6 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { tagsFor, THIS_MACHINE } from './test/support/needs.ts';
 import { SkippedTests } from './test/support/skipped-tests.ts';
+
+const WORKERS_A_CORE = 2;
+/** Beyond that they wait for the disk, and for PostgreSQL servers and browsers of each other. */
+const MOST_WORKERS = 8;
 
 export default defineConfig({
   test: {
@@ -8,8 +13,8 @@ export default defineConfig({
     globalSetup: ['test/support/build.ts'],
     // Processes, not threads: the tests start, signal and count real processes.
     pool: 'forks',
-    // Most of their time they wait for processes to start and end, so that two cores have time for a third.
-    maxWorkers: 3,
+    // They wait for processes to start and end, so that a core has time for a second one.
+    maxWorkers: Math.min(MOST_WORKERS, WORKERS_A_CORE * availableParallelism()),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A flaky test is a bug, here perhaps the product's: it is never tried twice.

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { bestContainment } from '../../src/process/containment.ts';
 import { AS_ROOT } from '../support/as-root.ts';
+import { endOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, see } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -124,7 +125,7 @@ describe('shapes', () => {
 
   it('every verb with --json prints exactly one JSON value on stdout', async () => {
     await sandbox.json(['run', '--detach', '-s', 'a', '--', 'echo', 'hello']);
-    await eventually('its end', async () => (await sandbox.show('a')).run.state === 'ended');
+    await endOnRecord(sandbox, 'a');
     for (const args of [
       ['ls'],
       ['show', 'a'],
@@ -252,7 +253,7 @@ describe('logs', () => {
       '-c',
       'echo one; echo two >&2; printf three',
     ]);
-    await eventually('its end', async () => (await sandbox.show('a')).run.state === 'ended');
+    await endOnRecord(sandbox, 'a');
     expect((await sandbox.reeve(['logs', 'a'])).stdout).toBe('one\ntwo\nthree');
     expect((await sandbox.reeve(['logs', '-n', '2', 'a'])).stdout).toBe('two\nthree');
     expect((await sandbox.reeve(['logs', '-n', '0', 'a'])).stdout).toBe('');

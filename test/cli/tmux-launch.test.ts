@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunView, SessionView } from '../../src/api/session-view.ts';
 import { openPanes } from '../fixtures/stand-in-tui.ts';
 import type { Panes } from '../fixtures/stand-in-tui.ts';
+import { intentOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -149,7 +150,7 @@ it('a stop between claim and start wins: the command never executes', async () =
   );
   await eventually('the launcher is held', () => existsSync(`${go}.reached`));
   const stopping = sandbox.json(['stop', 'a']);
-  await eventually('the intent is on record', async () => (await sandbox.show('a')).run.reason !== null);
+  await intentOnRecord(sandbox, 'a');
   writeFileSync(go, '');
   await stopping;
   expect((await done).code).toBe(1);

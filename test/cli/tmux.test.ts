@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { openPanes } from '../fixtures/stand-in-tui.ts';
 import type { Panes } from '../fixtures/stand-in-tui.ts';
+import { endOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, see } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -141,7 +142,7 @@ describe('a command in tmux', () => {
 
   it('that ends by itself is over with its own exit code, and its pane is gone', async () => {
     await sandbox.json(inTmux('a', 'sh', '-c', 'echo bye; exit 3'));
-    await eventually('its end', async () => (await sandbox.show('a')).run.state === 'ended');
+    await endOnRecord(sandbox, 'a');
     expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'failed', exitCode: 3 });
     await eventually('its pane is gone', () => panes.names().length === 0);
     expect((await sandbox.reeve(['logs', 'a'])).stdout).toBe('bye\r\n');

@@ -10,6 +10,7 @@ import type { SessionDetail } from '../../src/supervisor/list.ts';
 import { claimOf, identity } from '../store/examples.ts';
 import { startObeying } from '../support/obeying.ts';
 import type { Obeying } from '../support/obeying.ts';
+import { endOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, isExecuting, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
@@ -73,7 +74,7 @@ const ENDS: Readonly<Record<string, (parent: Obeying) => Promise<unknown>>> = {
     sandbox.json(['run', '-d', '-s', 'parent', '--on-live', 'retire', '--', 'sleep', '300']),
   'exits by itself': async (parent) => {
     parent.exits(0);
-    await eventually('its end', async () => (await sandbox.show('parent')).run.state === 'ended');
+    await endOnRecord(sandbox, 'parent');
   },
   'loses its keeper': async ({ started: { run } }) => {
     signalSeen(see(run.keeperPid ?? 0), 'SIGKILL');
@@ -115,7 +116,7 @@ describe.each(['cgroup', 'subreaper'])('when a run with children (%s)', (contain
       const [view] = (await sandbox.json<{ children: ChildView[] }>(['child', 'ls', 'parent'])).children;
       expect(view).toMatchObject({ session: 'child', owner: null, waitsUntil: null, run: { outcome: null } });
       signalSeen(child.harness, 'SIGTERM');
-      await eventually('its end', async () => (await sandbox.show('child')).run.state === 'ended');
+      await endOnRecord(sandbox, 'child');
       expect((await sandbox.show('child')).run).toMatchObject({ outcome: 'failed', signal: 'SIGTERM' });
     });
 

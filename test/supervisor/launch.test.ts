@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
+import { intentOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, isExecuting, see, signalSeen, startedWith } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -275,7 +276,7 @@ it('a stop between claim and start wins: the command never executes', async () =
   const done = finished(launcher);
   await eventually('the launcher is held', () => existsSync(`${go}.reached`));
   const stopping = sandbox.json(['stop', 'a']);
-  await eventually('the intent is on record', async () => (await sandbox.show('a')).run.reason !== null);
+  await intentOnRecord(sandbox, 'a');
   writeFileSync(go, '');
   await stopping;
   expect((await done).code).toBe(1);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { launchIn, MISBEHAVE } from '../support/launch.ts';
+import { intentOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, isExecuting, signalSeen, startedWith } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -180,7 +181,7 @@ describe('stop', () => {
       const launched = finished(launcher);
       await eventually('the keeper is held', () => existsSync(`${go}.reached`));
       const stopping = sandbox.json<SessionView>(['stop', 'a']);
-      await eventually('the intent is on record', async () => (await sandbox.show('a')).run.reason !== null);
+      await intentOnRecord(sandbox, 'a');
       // The stop has found an empty tree by now, or is about to; the harness starts all the same.
       writeFileSync(go, '');
       expect((await stopping).run.outcome).toBe('stopped');

@@ -1,10 +1,11 @@
 /** A state directory of a test's own, the built CLI on it, and the proof that nothing of it is left. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { VERBS } from '../../src/cli/verbs.ts';
 import type { SessionView } from '../../src/api/session-view.ts';
 import type { SessionDetail } from '../../src/supervisor/list.ts';
@@ -15,6 +16,9 @@ export const CLI = fileURLToPath(new URL('../../dist/reeve.cjs', import.meta.url
 
 /** What a finished command wrote is in the pipe already; this is only for a pipe that somebody else holds open. */
 const PIPE_DRAIN_MS = 1_000;
+/** A finaliser whose run is over is gone in a moment. When it is not, or a store was put back, the CLI is asked. */
+const FINALISED_MS = 1_000;
+const GONE_MS = 5_000;
 
 export interface Finished {
   readonly code: number | null;
@@ -128,6 +132,27 @@ function readIfThere(path: string): string {
   }
 }
 
+/**
+ * Whether the record itself says that every run is over: then there is nothing to end, and no reason to start a program
+ * after each of thousands of tests. Whatever cannot be read here, or is on record elsewhere, is asked of the CLI.
+ */
+function hasOnlyEnded(home: string): boolean {
+  if (!existsSync(home)) return true;
+  try {
+    const database = new DatabaseSync(join(home, 'reeve.db'), { readOnly: true });
+    try {
+      const { all, ended } = database
+        .prepare("select count(*) as [all], sum(state = 'ended') as ended from runs")
+        .get() as { all: number; ended: number | null }; // As the query names them.
+      return all > 0 && all === ended;
+    } finally {
+      database.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
 async function cleanUp(
   root: string,
   home: string,
@@ -135,32 +160,35 @@ async function cleanUp(
   json: Sandbox['json'],
 ): Promise<void> {
   const problems: string[] = [];
-  try {
-    for (const { id, run } of await json<SessionView[]>(['ls', '--live'])) {
-      // One of another state directory with the same store is ended from there.
-      const isOwn = run.logPath === null || run.logPath.startsWith(`${home}/`);
-      // Of one whose command is gone, the keeper may be alive.
-      const mayLive = run.liveness === 'alive' || isExecuting(run.keeperPid ?? 0);
-      if (mayLive && isOwn) await json(['kill', id]);
-    }
-  } catch (error) {
-    problems.push(String(error));
-  }
-  // Keepers become finalisers for a moment; everything that carries this state directory's name must then be gone.
   const left = () => startedWith(`REEVE_HOME=${home}`).filter(({ pid }) => pid !== process.pid);
+  // Keepers become finalisers for a moment; everything that carries this state directory's name must then be gone.
   // Twice, for in the middle of an exec a process shows no environment.
-  await eventually(
-    'nothing of the test is left',
-    () => left().length === 0 && left().length === 0,
-    5_000,
-  ).catch(() => {
+  const gone = (limitMs: number) =>
+    eventually(
+      'nothing of the test is left',
+      () => left().length === 0 && left().length === 0,
+      limitMs,
+    ).catch(() => false);
+  if (!(hasOnlyEnded(home) && (await gone(FINALISED_MS))))
+    await endAll(home, json).catch((error: unknown) => problems.push(String(error)));
+  if (!(await gone(GONE_MS))) {
     problems.push(
       `The test left processes behind: ${left()
         .map(({ pid }) => pid)
         .join(', ')}`,
     );
-  });
+  }
   for (const process of [...left(), ...seen]) signalSeen(process, 'SIGKILL');
   rmSync(root, { recursive: true, force: true });
   if (problems.length > 0) throw new Error(problems.join('\n'));
+}
+
+async function endAll(home: string, json: Sandbox['json']): Promise<void> {
+  for (const { id, run } of await json<SessionView[]>(['ls', '--live'])) {
+    // One of another state directory with the same store is ended from there.
+    const isOwn = run.logPath === null || run.logPath.startsWith(`${home}/`);
+    // Of one whose command is gone, the keeper may be alive.
+    const mayLive = run.liveness === 'alive' || isExecuting(run.keeperPid ?? 0);
+    if (mayLive && isOwn) await json(['kill', id]);
+  }
 }

@@ -46,8 +46,7 @@ async function typed(shell: string, setUp: string, line: string): Promise<string
   await ended;
   return readFileSync(sandbox.path('calls'), 'utf8')
     .split('\n')
-    .filter((call) => call !== '' && !call.startsWith('completion '))
-    .at(-1);
+    .findLast((call) => call !== '' && !call.startsWith('completion '));
 }
 
 /** What is typed before the Tab, and the command that is then run. */

@@ -1,13 +1,15 @@
 /** Budgets as people read them. */
 import type { Verdict } from './budget.ts';
+import { money } from './money.ts';
 import type { BudgetKind, BudgetScope } from './session-budget.ts';
 
-export function amount(kind: BudgetKind, value: number): string {
+/** Without a currency where none is on record. */
+export function amount(kind: BudgetKind, value: number, currency?: string): string {
   switch (kind) {
     case 'tokens':
       return `${shortNumber(value)} tokens`;
     case 'cost':
-      return `$${value.toFixed(2)}`;
+      return currency === undefined ? `a cost of ${value.toFixed(2)}` : money(value, currency);
     case 'minutes':
       if (value < 1) return `${Math.round(value * 60)} s`;
       return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} min`;
@@ -22,17 +24,22 @@ const WHOSE: Readonly<Record<BudgetScope, string>> = {
 };
 
 /** "the budget of its session of 2.0M tokens". */
-export function limitOf({ scope, kind, limit }: Pick<Verdict, 'scope' | 'kind' | 'limit'>): string {
-  return `${WHOSE[scope]} of ${amount(kind, limit)}`;
+export function limitOf({
+  scope,
+  kind,
+  limit,
+  currency,
+}: Pick<Verdict, 'scope' | 'kind' | 'limit' | 'currency'>): string {
+  return `${WHOSE[scope]} of ${amount(kind, limit, currency)}`;
 }
 
 /** "the budget of its session of 2.0M tokens: 2.1M tokens are spent". */
 export function spentOf(figures: BudgetFigures): string {
-  const { kind, spent } = figures;
-  return `${limitOf(figures)}: ${amount(kind, spent)} ${kind === 'tokens' ? 'are' : 'is'} spent`;
+  const { kind, spent, currency } = figures;
+  return `${limitOf(figures)}: ${amount(kind, spent, currency)} ${kind === 'tokens' ? 'are' : 'is'} spent`;
 }
 
-export type BudgetFigures = Pick<Verdict, 'scope' | 'kind' | 'spent' | 'limit'>;
+export type BudgetFigures = Pick<Verdict, 'scope' | 'kind' | 'spent' | 'limit' | 'currency'>;
 
 function shortNumber(value: number): string {
   if (value >= 999_950) return `${(value / 1_000_000).toFixed(1)}M`;

@@ -128,14 +128,18 @@ function failure({ outcome, signal, exitCode, reason }: NotableEvent['data']): s
 }
 
 /** Figures alone, made into words by Reeve. */
-function budgetWords({ scope, kind, spent, limit }: NotableEvent['data']): string {
-  const figures = { scope, kind, spent, limit };
+function budgetWords({ scope, kind, spent, limit, currency }: NotableEvent['data']): string {
+  const figures = { scope, kind, spent, limit, ...(typeof currency === 'string' ? { currency } : {}) };
   return isFigures(figures)
-    ? `It has used ${amount(figures.kind, figures.spent)} of ${limitOf(figures)}.`
+    ? `It has used ${amount(figures.kind, figures.spent, figures.currency)} of ${limitOf(figures)}.`
     : 'It is close to a budget, or over it.';
 }
 
-function isFigures(figures: Readonly<Record<keyof BudgetFigures, unknown>>): figures is BudgetFigures {
+function isFigures(
+  figures: Readonly<Record<Exclude<keyof BudgetFigures, 'currency'>, unknown>> & {
+    readonly currency?: string;
+  },
+): figures is BudgetFigures {
   const { scope, kind, spent, limit } = figures;
   const isKnown = SCOPES.some((each) => each === scope) && BUDGET_KINDS.some((each) => each === kind);
   return isKnown && typeof spent === 'number' && typeof limit === 'number';

@@ -130,8 +130,9 @@ async function warn({ store, actor }: Context, held: readonly Held[]): Promise<v
 }
 
 function dataOf(verdict: Verdict): Readonly<Record<string, unknown>> {
-  const { scope, kind, spent, limit } = verdict;
-  return { scope, kind, spent, limit, what: spentOf(verdict) };
+  const { scope, kind, spent, limit, currency } = verdict;
+  const inMoney = currency === undefined ? {} : { currency };
+  return { scope, kind, spent, limit, ...inMoney, what: spentOf(verdict) };
 }
 
 /** For whoever asks in another boot: what was recorded last is then all that is known. */

@@ -74,8 +74,8 @@ async function budgetRows(reeve: Reeve, id: string): Promise<FactRow[]> {
   try {
     const [found] = await reeve.budget(id);
     return (found?.budgets ?? []).map((of) => {
-      const { kind, spent, limit, scope, state } = of;
-      const figures = `${soFar(of, amount(kind, spent))} of ${amount(kind, limit)} (${scope})`;
+      const { kind, spent, limit, scope, state, currency } = of;
+      const figures = `${soFar(of, amount(kind, spent, currency))} of ${amount(kind, limit, currency)} (${scope})`;
       return ['budget', BUDGET_PAINTS[state](`${figures}${hostWords(of)}`)];
     });
   } catch (error) {
@@ -129,7 +129,8 @@ function spentRows(spent: SessionSpentView): [string, string][] {
 }
 
 function sinceOf({ run, activity }: SessionDetail, nowMs: number): string {
-  const since = dim(` for ${age(Date.parse(activity?.since ?? run.endedAt ?? run.startedAt), nowMs)}`);
+  const long = age(Date.parse(activity?.since ?? run.endedAt ?? run.startedAt), nowMs);
+  const since = dim(run.state === 'ended' ? ` ${long} ago` : ` for ${long}`);
   if (activity === null) return since;
   const want = activity.waitingFor === null ? '' : `: ${inLine(activity.waitingFor)}`;
   return `${want}${since}${dim(`, says ${inLine(activity.evidence)}`)}`;

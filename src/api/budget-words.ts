@@ -1,4 +1,5 @@
 /** Budgets in words, in the terminal and on the page alike. */
+import { money } from '../lifecycle/money.ts';
 import { amount } from './amount.ts';
 import type { BudgetView } from './http-views.ts';
 
@@ -37,12 +38,12 @@ export function tightest(budgets: readonly BudgetView[]): BudgetView | undefined
 }
 
 function spentWords(budget: BudgetView): string {
-  const { kind, spent, limit } = budget;
+  const { kind, spent, limit, currency = '' } = budget;
   switch (kind) {
     case 'tokens':
       return `${soFar(budget, amount(spent))} of ${amount(limit)} tokens`;
     case 'cost':
-      return `${soFar(budget, `$${spent.toFixed(2)}`)} of $${limit.toFixed(2)}`;
+      return `${soFar(budget, money(spent, currency))} of ${money(limit, currency)}`;
     case 'minutes':
       return `${soFar(budget, minutes(spent))} of ${minutes(limit)} min`;
   }

@@ -13,6 +13,8 @@ export interface BudgetView {
   readonly fraction: number;
   /** `unknown`: at least `spent` was spent, and how much more is known by another host only. */
   readonly state: 'within' | 'warn' | 'over' | 'unknown';
+  /** Of a cost: that of the configured prices. */
+  readonly currency?: string | undefined;
   /** Of an unknown one: that host. */
   readonly measuredOn?: string | undefined;
 }

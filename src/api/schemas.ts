@@ -116,6 +116,7 @@ const budgetShape = {
   state: z.enum(['within', 'warn', 'over', 'unknown']).openapi({
     description: 'Unknown: at least `spent` was spent, and another host has not said how much more.',
   }),
+  currency: z.string().optional().openapi({ description: 'Of a cost: that of the configured prices.' }),
   measuredOn: z.string().optional().openapi({ description: 'That host.' }),
 };
 const budgetSchema = z.object(budgetShape).strict().openapi('Budget') satisfies z.ZodType<BudgetView>;

@@ -1,4 +1,5 @@
 /** Tokens and money, short enough for a column or a sentence. */
+import { money } from '../lifecycle/money.ts';
 import type { SpentView } from './usage-view.ts';
 
 const UNITS = ['', 'k', 'M', 'B', 'T'];
@@ -13,18 +14,6 @@ export function shortCount(count: number): string {
   }
   const isSmall = unit > 0 && value < 9.95;
   return `${isSmall ? value.toFixed(1) : Math.round(value)}${UNITS[unit]}`;
-}
-
-const SIGNS: Readonly<Record<string, string>> = { USD: '$', EUR: '€', GBP: '£', JPY: '¥' };
-
-/** Whole cents; less than one with as many digits as it takes. */
-function money(amount: number, currency: string): string {
-  const isSmall = amount > 0 && amount < 0.01;
-  const text = isSmall ? amount.toFixed(6).replace(/0+$/, '') : amount.toFixed(2);
-  const [whole = '', part] = text.split('.');
-  const number = `${whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')}.${part}`;
-  const sign = SIGNS[currency];
-  return sign === undefined ? `${number} ${currency}` : `${sign}${number}`;
 }
 
 /** Null when nothing of it has a price; `≥` when something has none. */

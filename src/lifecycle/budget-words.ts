@@ -1,12 +1,14 @@
 /** Budgets as people read them. */
+import { money } from './money.ts';
 import type { BudgetFigures, BudgetKind, BudgetScope } from './session-budget.ts';
 
-export function amount(kind: BudgetKind, value: number): string {
+/** Without a currency where none is on record. */
+export function amount(kind: BudgetKind, value: number, currency?: string): string {
   switch (kind) {
     case 'tokens':
       return `${shortNumber(value)} tokens`;
     case 'cost':
-      return `$${value.toFixed(2)}`;
+      return currency === undefined ? `a cost of ${value.toFixed(2)}` : money(value, currency);
     case 'minutes':
       if (value < 1) return `${Math.round(value * 60)} s`;
       return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} min`;
@@ -21,14 +23,14 @@ const WHOSE: Readonly<Record<BudgetScope, string>> = {
 };
 
 /** "the budget of its session of 2.0M tokens". */
-export function limitOf({ scope, kind, limit }: Omit<BudgetFigures, 'spent'>): string {
-  return `${WHOSE[scope]} of ${amount(kind, limit)}`;
+export function limitOf({ scope, kind, limit, currency }: Omit<BudgetFigures, 'spent'>): string {
+  return `${WHOSE[scope]} of ${amount(kind, limit, currency)}`;
 }
 
 /** "the budget of its session of 2.0M tokens: 2.1M tokens are spent". */
 export function spentOf(figures: BudgetFigures): string {
-  const { kind, spent } = figures;
-  return `${limitOf(figures)}: ${amount(kind, spent)} ${kind === 'tokens' ? 'are' : 'is'} spent`;
+  const { kind, spent, currency } = figures;
+  return `${limitOf(figures)}: ${amount(kind, spent, currency)} ${kind === 'tokens' ? 'are' : 'is'} spent`;
 }
 
 function shortNumber(value: number): string {

@@ -24,8 +24,9 @@ export interface BudgetPolicy {
   /** From which part of a limit on a person is warned. */
   readonly warnAt: number;
   readonly onExceeded: OnExceeded;
-  /** What tokens cost, where anybody said so. */
+  /** What tokens cost, where anybody said so, and in which currency. */
   readonly prices: readonly Price[];
+  readonly currency?: string;
 }
 
 export const NO_POLICY: BudgetPolicy = {
@@ -42,6 +43,7 @@ export interface Spent {
   readonly tokens: number;
   /** As far as prices are known. */
   readonly cost: number;
+  readonly currency?: string;
   readonly minutes: number;
   /** Models whose price is not known: what they cost cannot exceed anything. */
   readonly unpriced: readonly string[];
@@ -74,6 +76,8 @@ export interface Verdict {
   readonly limit: number;
   readonly fraction: number;
   readonly state: BudgetState;
+  /** Of a cost. */
+  readonly currency?: string;
   /** Of an unknown one: the host that knows more. At least `spent` was spent. */
   readonly measuredOn?: string;
   readonly holder: string;
@@ -95,7 +99,9 @@ function verdictOn(budget: Budget, kind: BudgetKind, warnAt: number): Verdict | 
   const spent = budget.spent[kind];
   // A limit of nought is over from the beginning.
   const fraction = limit > 0 ? spent / limit : Number.MAX_VALUE;
-  const known = { scope, kind, spent, limit, fraction, holder, ownerId, onExceeded };
+  const { currency } = budget.spent;
+  const inMoney = kind === 'cost' && currency !== undefined ? { currency } : {};
+  const known = { scope, kind, spent, limit, fraction, holder, ownerId, onExceeded, ...inMoney };
   if (fraction >= warnAt) return { ...known, state: fraction >= 1 ? 'over' : 'warn' };
   const measuredOn = budget.spent.unmeasured?.[kind];
   return measuredOn === undefined

@@ -67,6 +67,8 @@ export interface BudgetFigures {
   readonly kind: BudgetKind;
   readonly spent: number;
   readonly limit: number;
+  /** Of a cost, where it is on record. */
+  readonly currency?: string;
 }
 
 const SCOPES: readonly BudgetScope[] = ['run', 'session', 'tree', 'day'];
@@ -77,9 +79,10 @@ export function figuresOf(data: unknown): BudgetFigures | null {
   const given = data as Readonly<Partial<Record<keyof BudgetFigures, unknown>>>; // Each is checked.
   const scope = SCOPES.find((each) => each === given.scope);
   const kind = BUDGET_KINDS.find((each) => each === given.kind);
-  const { spent, limit } = given;
+  const { spent, limit, currency } = given;
   if (scope === undefined || kind === undefined || !isFigure(spent) || !isFigure(limit)) return null;
-  return limit > 0 ? { scope, kind, spent, limit } : null;
+  const inMoney = typeof currency === 'string' ? { currency } : {};
+  return limit > 0 ? { scope, kind, spent, limit, ...inMoney } : null;
 }
 
 function isFigure(value: unknown): value is number {

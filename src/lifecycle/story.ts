@@ -51,7 +51,7 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'run.doubted':
       return `Nothing was done about it, although it looked dead: ${say('because')}.`;
     case 'write.fenced':
-      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. The current run is ${say('current')}.${'kept' in data ? ` It is kept aside as ${say('kept')}.` : ''}`;
+      return `A late ${say('write')} of run ${runId} was refused: ${say('because')}. ${data['current'] === runId ? 'No run has followed it.' : `The current run is ${say('current')}.`}${'kept' in data ? ` It is kept aside as ${say('kept')}.` : ''}`;
     case 'write.refused':
       return `A ${say('write')} that run ${runId} had left to be taken in was refused: ${say('because')} What was refused is kept in ${say('kept')}.`;
     case 'submission.accepted':
@@ -209,9 +209,10 @@ function containmentOf(data: StoryEvent['data']): string {
 
 function survivors(members: unknown, because: unknown): string {
   const names = (members as { name: string; pid: number }[]).map(({ name, pid }) => `${name} (pid ${pid})`);
-  return names.length === 0 && typeof because === 'string'
+  if (names.length > 0) return `Some of its processes could not be ended and are alive: ${names.join(', ')}`;
+  return typeof because === 'string'
     ? `It could not be ended: ${because}`
-    : `Some of its processes could not be ended and are alive: ${names.join(', ')}`;
+    : 'It was killed, but the kernel still counts processes in its group; none could be named';
 }
 
 /** A prompt may be a page long; the sentence only has to tell which command it was. */

@@ -9,7 +9,7 @@ import type { Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { totalOf } from '../lifecycle/usage.ts';
 import { costOf } from '../lifecycle/price.ts';
-import type { Price, SpentOnDay } from '../lifecycle/price.ts';
+import type { SpentOnDay } from '../lifecycle/price.ts';
 import type { BudgetFacts, BudgetQuery, DayFacts } from '../store/budget-facts.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { isConfigured } from './budget-policy.ts';
@@ -158,7 +158,7 @@ function accountant(
     const all = family.withBelow(runs);
     const spans = all.flatMap(({ run }) => awakeSpan(run, here) ?? []);
     return {
-      ...spentOf(sumsOf(facts, all), policy.prices, awakeTotalMs(spans)),
+      ...spentOf(sumsOf(facts, all), policy, awakeTotalMs(spans)),
       unmeasured: unmeasured(context, all, facts.spentByRun, here),
     };
   };
@@ -230,7 +230,7 @@ function dayBudget(
     limits: policy.day,
     onExceeded: policy.onExceeded,
     spent: {
-      ...spentOf(spent, policy.prices, awakeTotalMs(spans)),
+      ...spentOf(spent, policy, awakeTotalMs(spans)),
       unmeasured: unmeasured(context, runs, spentByRun, here),
     },
   };
@@ -242,12 +242,17 @@ function sumsOf({ spentByRun }: BudgetFacts, runs: readonly SessionWithRun[]): r
 
 const MICROS = 1_000_000;
 
-function spentOf(sums: readonly SpentOnDay[], models: readonly Price[], awakeMs: number): Spent {
+function spentOf(
+  sums: readonly SpentOnDay[],
+  { prices: models, currency }: BudgetPolicy,
+  awakeMs: number,
+): Spent {
   const unpriced = sums.filter((each) => costOf([each], { models }).unpricedTokens > 0);
   return {
     tokens: sums.reduce((total, sum) => total + totalOf(sum), 0),
     minutes: awakeMs / 60_000,
     cost: (costOf(sums, { models }).micros ?? 0) / MICROS,
     unpriced: [...new Set(unpriced.map(({ model }) => model))],
+    ...(currency === undefined ? {} : { currency }),
   };
 }

@@ -37,5 +37,6 @@ function policyFrom({ budget, prices }: Config): BudgetPolicy {
     warnAt: budget.warnAt,
     onExceeded: budget.onExceeded,
     prices: prices.models,
+    currency: prices.currency,
   };
 }

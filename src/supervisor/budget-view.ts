@@ -80,7 +80,15 @@ function detailed(verdict: Verdict, budgets: readonly Budget[]): BudgetDetail {
   };
 }
 
-function shown({ scope, kind, spent, limit, fraction, state, measuredOn }: Verdict): BudgetView {
-  const known = { scope, kind, spent, limit, fraction, state };
-  return measuredOn === undefined ? known : { ...known, measuredOn };
+function shown({ scope, kind, spent, limit, fraction, state, currency, measuredOn }: Verdict): BudgetView {
+  return {
+    scope,
+    kind,
+    spent,
+    limit,
+    fraction,
+    state,
+    ...(currency === undefined ? {} : { currency }),
+    ...(measuredOn === undefined ? {} : { measuredOn }),
+  };
 }

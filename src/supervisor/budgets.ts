@@ -146,8 +146,8 @@ function dataOf(verdict: Verdict): Readonly<Record<string, unknown>> {
   return { ...figuresIn(verdict), what: spentOf(verdict) };
 }
 
-function figuresIn({ scope, kind, spent, limit }: Verdict): BudgetFigures {
-  return { scope, kind, spent, limit };
+function figuresIn({ scope, kind, spent, limit, currency }: Verdict): BudgetFigures {
+  return { scope, kind, spent, limit, ...(currency === undefined ? {} : { currency }) };
 }
 
 /** For whoever asks in another boot: what was recorded last is then all that is known. */

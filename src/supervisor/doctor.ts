@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
+import type { ErrorCode } from '../api/errors.ts';
 import { deriveLiveness } from '../lifecycle/status.ts';
 import { bestContainment } from '../process/containment.ts';
 import { findPerl } from '../process/keeper.ts';
@@ -9,6 +10,7 @@ import { roomForMark } from '../process/run-mark.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { configPath } from './config-path.ts';
+import { containmentLimit } from './containment-limit.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
@@ -27,6 +29,8 @@ export interface Check {
   readonly name: string;
   readonly is: 'good' | 'poor' | 'bad';
   readonly says: string;
+  /** Of an error, what other commands call it. */
+  readonly code?: ErrorCode;
 }
 
 export async function doctor(options: OpenOptions = {}): Promise<readonly Check[]> {
@@ -34,7 +38,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
   const checks: Check[] = [
     checkNode(),
     checked('keeper', checkPerl),
-    checked('containment', checkContainment),
+    checked('containment', () => checkContainment(environment)),
     ...checkMark(),
     checkedAsPoor('tmux', checkTmux),
     checkGit(),
@@ -45,7 +49,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
   try {
     context = await openContext(options);
   } catch (error) {
-    return [...checks, { name: 'store', is: 'bad', says: sentenceOf(error) }];
+    return [...checks, failed('store', error)];
   }
   try {
     checks.push(...(await checkStore(context)));
@@ -120,7 +124,7 @@ async function checkSettings(
 
 function checkedAsPoor(name: string, check: () => Check): Check {
   const found = checked(name, check);
-  return found.is === 'bad' ? { ...found, is: 'poor' } : found;
+  return found.is === 'bad' ? { name, is: 'poor', says: found.says } : found;
 }
 
 function checkNode(): Check {
@@ -137,7 +141,8 @@ function checkPerl(): Check {
   return { name: 'keeper', is: 'good', says: `${perl} ${version} keeps runs.` };
 }
 
-function checkContainment(): Check {
+function checkContainment(environment: NonNullable<OpenOptions['environment']>): Check {
+  containmentLimit({ environment });
   const by = bestContainment();
   switch (by) {
     case 'cgroup':
@@ -211,8 +216,13 @@ function checked(name: string, check: () => Check): Check {
   try {
     return check();
   } catch (error) {
-    return { name, is: 'bad', says: sentenceOf(error) };
+    return failed(name, error);
   }
+}
+
+function failed(name: string, error: unknown): Check {
+  const code = error instanceof ReeveError ? { code: error.code } : {};
+  return { name, is: 'bad', says: sentenceOf(error), ...code };
 }
 
 function sentenceOf(error: unknown): string {

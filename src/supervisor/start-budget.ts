@@ -48,10 +48,10 @@ export function refuseRaise(context: Context, session: Session | null, change: B
 }
 
 function refusal(verdict: Verdict, name: string | null): ReeveError {
-  const { scope, kind, spent, limit } = verdict;
+  const { scope, kind, spent, limit, currency } = verdict;
   return new ReeveError('over_budget', `Nothing was started: it would be over ${spentOf(verdict)}.`, {
     hint: wayOn(verdict, name),
-    details: { scope, kind, spent, limit },
+    details: { scope, kind, spent, limit, ...(currency === undefined ? {} : { currency }) },
   });
 }
 

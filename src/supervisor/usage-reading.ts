@@ -78,13 +78,13 @@ async function readOne(
 ): Promise<{ bytes: number; trouble: readonly string[] }> {
   try {
     const { bytes, isComplete, problems } = await readLedger(context, each, undefined, maxBytes);
-    return { bytes, trouble: isComplete ? problems : [...problems, notWhole(each.session)] };
+    return { bytes, trouble: isComplete ? problems : [...problems, notWhole(each.session, bytes)] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { bytes: 0, trouble: [`${each.session.name}: ${message}`] };
   }
 }
 
-function notWhole({ name }: Session): string {
-  return `${name}: there is more to read than was read this time; ask again`;
+function notWhole({ name }: Session, bytes: number): string {
+  return `${name}: ${Math.round(bytes / 1_000_000)} MB of its transcripts were read, and there is more; the same command reads on`;
 }

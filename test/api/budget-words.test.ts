@@ -16,7 +16,9 @@ it('says what is spent of what, in the unit of its kind, and whose it is', () =>
   expect(
     [
       budget({}),
-      budget({ kind: 'cost', scope: 'day', spent: 9.5, limit: 10 }),
+      budget({ kind: 'cost', scope: 'day', spent: 9.5, limit: 10, currency: 'USD' }),
+      budget({ kind: 'cost', scope: 'day', spent: 9.5, limit: 10, currency: 'EUR' }),
+      budget({ kind: 'cost', scope: 'day', spent: 9.5, limit: 1000, currency: 'CHF' }),
       budget({ kind: 'minutes', scope: 'run', spent: 27.4, limit: 60 }),
       budget({ kind: 'minutes', scope: 'tree', spent: 0.25, limit: 2.5 }),
       budget({ kind: 'minutes', spent: 1234.4, limit: 1440 }),
@@ -24,6 +26,8 @@ it('says what is spent of what, in the unit of its kind, and whose it is', () =>
   ).toEqual([
     '1.69M of 2M tokens, session',
     '$9.50 of $10.00, day',
+    '€9.50 of €10.00, day',
+    '9.50 CHF of 1,000.00 CHF, day',
     '27 of 60 min, run',
     '0.3 of 2.5 min, tree',
     '1234 of 1440 min, session',

@@ -184,11 +184,22 @@ describe('budget', () => {
       ownTokens: 0,
       budgets: [
         { ...shown, kind: 'tokens', limit: 2_000_000, holder: id },
-        { ...shown, kind: 'cost', limit: 5.5, holder: id },
+        { ...shown, kind: 'cost', limit: 5.5, currency: 'USD', holder: id },
       ],
     });
     expect((await sandbox.reeve(['budget'])).stdout).toContain('░  0%  0 tokens of 2.0M tokens'.slice(1));
     expect((await sandbox.reeve(['show', 'a'])).stdout).toContain('0 tokens of 2.0M tokens (session)');
+  });
+
+  it('of money is in the currency of the prices', async () => {
+    mkdirSync(sandbox.path('.config/reeve'), { recursive: true });
+    writeFileSync(sandbox.path('.config/reeve/config.toml'), '[prices]\ncurrency = "EUR"\n');
+    await start('--max-cost', '5.50', '--', 'sleep', '60');
+    expect((await budgets('a'))?.budgets).toMatchObject([{ kind: 'cost', currency: 'EUR' }]);
+    expect((await sandbox.reeve(['budget'])).stdout).toContain('€0.00 of €5.50');
+    const { stdout } = await sandbox.reeve(['show', 'a']);
+    expect(stdout).toContain('€0.00 of €5.50 (session)');
+    expect(stdout).not.toContain('$');
   });
 
   it('is kept by a resume, replaced in what that gives, and lifted', async () => {

@@ -384,6 +384,13 @@ it('why tells who started it, who took over, what ended it and on what evidence'
   }
 });
 
+it('show says how long ago a session ended, and for how long one has lived', async () => {
+  await sandbox.reeve(['run', '-s', 'a', '--', 'true']);
+  expect((await sandbox.reeve(['show', 'a'])).stdout).toMatch(/status +. done \d+\w+ ago\n/);
+  await sandbox.reeve(['run', '-d', '-s', 'b', '--', 'sleep', '60']);
+  expect((await sandbox.reeve(['show', 'b'])).stdout).toMatch(/status +. working for \d+\w+/);
+});
+
 it('doctor names the containment and is content here', async () => {
   const checks = await sandbox.json<{ name: string; is: string }[]>(['doctor']);
   // Which harnesses there are is this machine's affair.

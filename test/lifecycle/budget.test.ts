@@ -220,12 +220,19 @@ describe('words', () => {
     ['tokens', 1_000, '1.0k tokens'],
     ['tokens', 999_960, '1.0M tokens'],
     ['tokens', 2_100_000, '2.1M tokens'],
-    ['cost', 5, '$5.00'],
+    ['cost', 5, 'a cost of 5.00'],
     ['minutes', 0.05, '3 s'],
     ['minutes', 1.25, '1.3 min'],
     ['minutes', 90.4, '90 min'],
   ] as const)('%s %d is %s', (kind, value, text) => {
     expect(amount(kind, value)).toBe(text);
+  });
+
+  it('have money in its own currency', () => {
+    expect(amount('cost', 5, 'USD')).toBe('$5.00');
+    expect(spentOf({ scope: 'day', kind: 'cost', spent: 12, limit: 10, currency: 'EUR' })).toBe(
+      'the budget of the day of €10.00: €12.00 is spent',
+    );
   });
 
   it('say whose, of what, and how much', () => {

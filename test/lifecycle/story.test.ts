@@ -91,6 +91,7 @@ describe('a story', () => {
       { name: 'node', pid: 41 },
       { name: 'bash', pid: 42 },
     ];
+    expect(told('run.survivors', { survivors: [] })).toContain('none could be named');
     expectNamed(told('run.survivors', { survivors }), ['node', '41', 'bash', '42']);
   });
 
@@ -102,6 +103,8 @@ describe('a story', () => {
     const kept = { write: 'submission', because: 'it has ended', current: 'run-2', kept: 'sub-1' };
     expectNamed(told('write.fenced', kept), ['submission', 'run-1', 'run-2', 'sub-1']);
     expectNamed(told('submission.accepted', { submission: 'sub-1', bytes: 12 }), ['sub-1', '12']);
+    const alone = told('write.fenced', { write: 'result', because: 'it has ended', current: 'run-1' });
+    expect(alone).toContain('No run has followed it.');
     const text = told('write.fenced', { write: 'result', because: 'it has ended', current: 'run-2' });
     expectNamed(text, ['run-1', 'result', 'it has ended', 'run-2']);
   });
@@ -116,7 +119,7 @@ describe('a budget in a story', () => {
     [
       'budget.set',
       { budget: { tokens: 5_000, cost: 2, minutes: null } },
-      'ada set its budget: 5.0k tokens, $2.00.',
+      'ada set its budget: 5.0k tokens, a cost of 2.00.',
     ],
     [
       'budget.set',

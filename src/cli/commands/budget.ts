@@ -48,7 +48,7 @@ const BAR_WIDTH = 20;
 const COLOURS = { within: (text: string) => text, warn: yellow, over: red, unknown: magenta } as const;
 
 function lines(of: BudgetDetail, { id, ownTokens }: SessionBudgets): string[] {
-  const { scope, kind, spent, limit, fraction, state, onExceeded, unpriced, holder } = of;
+  const { scope, kind, spent, limit, fraction, state, onExceeded, unpriced, holder, currency } = of;
   const filled = Math.max(0, Math.min(BAR_WIDTH, Math.round(fraction * BAR_WIDTH)));
   const bar = COLOURS[state](`${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`);
   const percent = (state === 'unknown' ? '?' : `${Math.min(999, Math.floor(fraction * 100))}%`).padStart(4);
@@ -56,7 +56,7 @@ function lines(of: BudgetDetail, { id, ownTokens }: SessionBudgets): string[] {
   const below = kind === 'tokens' && holder === id ? spent - ownTokens : 0;
   const whose = below > 0 ? dim(`, ${amount('tokens', below)} of it by its children`) : '';
   const then = state === 'over' ? `, ${onExceeded === 'ask' ? 'a person is asked' : 'over'}` : '';
-  const figures = `${soFar(of, amount(kind, spent))} of ${amount(kind, limit)}${hostWords(of)}`;
+  const figures = `${soFar(of, amount(kind, spent, currency))} of ${amount(kind, limit, currency)}${hostWords(of)}`;
   const line = `  ${scope.padEnd(8)} ${bar} ${percent}  ${figures}${then}${whose}`;
   return unpriced.length === 0
     ? [line]

@@ -3,7 +3,7 @@ import { withReeve } from '../with-reeve.ts';
 import { bold, dim, green, magenta, red, yellow } from '../render/style.ts';
 import type { Paint } from '../render/line.ts';
 import { hostWords, soFar } from '../../api/budget-words.ts';
-import { ReeveError } from '../../api/errors.ts';
+import { ERRORS, ReeveError } from '../../api/errors.ts';
 import type { BudgetView } from '../../api/http-views.ts';
 import type { RunView, SessionView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
@@ -11,6 +11,7 @@ import { amount } from '../../lifecycle/budget-words.ts';
 import { isWithheld } from '../../supervisor/context.ts';
 import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
+import { checkStoreAddress } from '../../supervisor/environment-check.ts';
 import { homeFrom } from '../../supervisor/home.ts';
 import type { Range, SessionDetail } from '../../supervisor/list.ts';
 import { viewStory } from '../../supervisor/view.ts';
@@ -73,8 +74,8 @@ async function budgetRows(reeve: Reeve, id: string): Promise<FactRow[]> {
   try {
     const [found] = await reeve.budget(id);
     return (found?.budgets ?? []).map((of) => {
-      const { kind, spent, limit, scope, state } = of;
-      const figures = `${soFar(of, amount(kind, spent))} of ${amount(kind, limit)} (${scope})`;
+      const { kind, spent, limit, scope, state, currency } = of;
+      const figures = `${soFar(of, amount(kind, spent, currency))} of ${amount(kind, limit, currency)} (${scope})`;
       return ['budget', BUDGET_PAINTS[state](`${figures}${hostWords(of)}`)];
     });
   } catch (error) {
@@ -129,7 +130,8 @@ function spentRows(spent: SessionSpentView): [string, string][] {
 }
 
 function sinceOf({ run, activity }: SessionDetail, nowMs: number): string {
-  const since = dim(` for ${age(Date.parse(activity?.since ?? run.endedAt ?? run.startedAt), nowMs)}`);
+  const long = age(Date.parse(activity?.since ?? run.endedAt ?? run.startedAt), nowMs);
+  const since = dim(run.state === 'ended' ? ` ${long} ago` : ` for ${long}`);
   if (activity === null) return since;
   const want = activity.waitingFor === null ? '' : `: ${inLine(activity.waitingFor)}`;
   return `${want}${since}${dim(`, says ${inLine(activity.evidence)}`)}`;
@@ -215,7 +217,8 @@ export async function attach(reference: string, options: OutputOptions): Promise
   });
 }
 
-export function paths(options: OutputOptions): number {
+export async function paths(options: OutputOptions): Promise<number> {
+  await checkStoreAddress(process.env);
   const { path, database, runs } = homeFrom(process.env);
   const named = process.env['REEVE_STORE'] === undefined ? database : 'the PostgreSQL named by REEVE_STORE';
   const store = isWithheld({}) ? 'withheld from this run' : named;
@@ -233,5 +236,8 @@ export async function doctor(options: OutputOptions): Promise<number> {
   const checks = await examine();
   const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${inLine(says)}`);
   print(options, checks, lines.join('\n'));
-  return checks.some(({ is }) => is === 'bad') ? 1 : 0;
+  const bad = checks.filter(({ is }) => is === 'bad');
+  // What a person wrote is to be written otherwise, as every other command says.
+  const isUsage = bad.some(({ code }) => code !== undefined && ERRORS[code].exitCode === 2);
+  return isUsage ? 2 : bad.length > 0 ? 1 : 0;
 }

@@ -13,6 +13,7 @@ import { askDaemon } from '../../supervisor/daemon-client.ts';
 import { daemonPlace, findDaemon } from '../../supervisor/daemon-place.ts';
 import { print, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { checkEnvironment } from '../../supervisor/environment-check.ts';
 import { refuseInside, startDaemon } from './serve.ts';
 
 export interface OpenOptions extends OutputOptions {
@@ -32,6 +33,7 @@ export async function open(options: OpenOptions): Promise<number> {
   if (options.signOut === true) return signOut(machine, options);
   if (findDaemon(machine).is === 'none') {
     refuseInside(machine);
+    await checkEnvironment(machine.environment);
     const { process: started } = await startDaemon(machine, undefined);
     say(`started the daemon (pid ${started.pid}).`);
   }

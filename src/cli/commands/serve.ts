@@ -8,6 +8,7 @@ import { ReeveError } from '../../api/errors.ts';
 import { age } from '../../api/time-words.ts';
 import { readConfig } from '../../supervisor/config.ts';
 import { openMachine } from '../../supervisor/context.ts';
+import { checkEnvironment } from '../../supervisor/environment-check.ts';
 import type { Machine } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
 import {
@@ -46,6 +47,7 @@ export async function serve(action: string | undefined, options: ServeOptions): 
   refuseInside(machine);
   // Before the one that is there is ended, and said here rather than in a log.
   readConfig(machine.environment);
+  await checkEnvironment(machine.environment);
   if (options.replace === true) await displaceDaemon(machine);
   return options.detach === true ? inBackground(machine, options) : here(options);
 }

@@ -15,7 +15,7 @@ export async function usage(
   const reeve = await openPatiently();
   try {
     const view = await reeve.usage({ session, by: options.by, sinceMs, tree: options.tree });
-    for (const problem of view.problems) say(`not all is read: ${problem}`);
+    for (const problem of view.problems) say(`incomplete: ${problem}`);
     const range = options.all === true ? 'all' : 'most';
     print(options, view, options.json === true ? '' : renderUsage(view, outputWidth(), range));
     return 0;

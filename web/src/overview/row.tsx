@@ -94,6 +94,7 @@ function State({ row }: { readonly row: SessionRow }) {
     <span class="state">
       <span class="status-line">
         <StatusWord status={row.status} /> <Age sinceMs={sinceMs(row)} />
+        {row.run.state === 'ended' && ' ago'}
       </span>
       <span class={row.status === 'needs-input' ? 'why wanted' : 'why dim'} title={why}>
         {why}

@@ -20,6 +20,7 @@ export function Heading({
         <StatusMark status={session.status} /> <StatusWord status={session.status} />{' '}
         <span aria-hidden="true">
           <Age sinceMs={sinceMs(session)} />
+          {session.run.state === 'ended' && ' ago'}
         </span>
         <span class="because">{because(session)}</span>
       </p>

@@ -29,7 +29,7 @@ it('a misspelt table is told at a start, an adoption and by doctor, and nothing 
   writeFileSync(file, '[buget]\nrun = { tokens = 1000 }\n');
   expect(await refusal(start)).toEqual(['bad_config', 'buget']);
   expect(await sandbox.json(['ls', '--all'])).toEqual([]);
-  const checks = await sandbox.json<readonly { name: string; is: string; says: string }[]>(['doctor'], 1);
+  const checks = await sandbox.json<readonly { name: string; is: string; says: string }[]>(['doctor'], 2);
   const config = checks.find(({ name }) => name === 'config');
   expect([config?.is, config?.says.includes('buget')]).toEqual(['bad', true]);
 });

@@ -540,8 +540,9 @@ sub finalise {
     my $F_SETFD = 2;
     fcntl $_, $F_SETFD, 0 for values %held;
     # In the middle of an update it is away for a moment. Not a word of it may get into the harness's output.
-    for (1 .. $FINALISER_TRIES) { last if -e $finaliser[1]; sleep 1; }
-    exit 1 unless -e $finaliser[1];
+    my $is_away = sub { $finaliser[1] =~ m{^/} && !-e $finaliser[1] };
+    for (1 .. $FINALISER_TRIES) { last unless $is_away->(); sleep 1; }
+    exit 1 if $is_away->();
     open $_, '>', '/dev/null' for *STDOUT, *STDERR;
     $ENV{REEVE_HELD} = join "\n", map { fileno($held{$_}) . " $_" } keys %held;
     exec { $finaliser[0] } @finaliser, $record;

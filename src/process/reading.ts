@@ -29,7 +29,8 @@ const READ_AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK;
  * anybody wrote down.
  */
 export function readFile(path: string): string {
-  if (!statSync(path).isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'no file' });
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw Object.assign(new Error(`${path} is not a file`), { code: 'no file' });
   // Numbers are flags too; the types only know their names.
   return readFileSync(path, { encoding: 'utf8', flag: READ_AT_ONCE as unknown as string });
 }

@@ -24,7 +24,7 @@ export const BUDGETS: Readonly<Record<'within' | 'warn' | 'over' | 'minutes' | '
   },
   over: { scope: 'tree', kind: 'tokens', spent: 2_080_000, limit: 2_000_000, fraction: 1.04, state: 'over' },
   minutes: { scope: 'run', kind: 'minutes', spent: 27.4, limit: 60, fraction: 0.4566, state: 'within' },
-  cost: { scope: 'day', kind: 'cost', spent: 9.5, limit: 10, fraction: 0.95, state: 'warn' },
+  cost: { scope: 'day', kind: 'cost', spent: 9.5, limit: 10, fraction: 0.95, state: 'warn', currency: 'USD' },
 };
 
 /**

@@ -29,7 +29,9 @@ const READ_AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK;
  * anybody wrote down.
  */
 export function readFile(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+  const status = statSync(path, { throwIfNoEntry: false });
+  // Of a directory Node says so by itself.
+  if (status !== undefined && !status.isFile() && !status.isDirectory())
     throw Object.assign(new Error(`${path} is not a file`), { code: 'no file' });
   // Numbers are flags too; the types only know their names.
   return readFileSync(path, { encoding: 'utf8', flag: READ_AT_ONCE as unknown as string });

@@ -5,8 +5,8 @@
  * as long as the process that it names lives.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
@@ -123,19 +123,41 @@ export function announcementsIn(directory: string): readonly Announcement[] {
 
 /** The same from the hands of the living keepers, where the directory was removed or put aside under them. */
 export function announcementsHeld(table: ProcessTable): readonly Announcement[] {
-  return table.all().flatMap(announcementsHeldBy);
+  return table.all().flatMap((fact) => announcementsHeldBy(fact));
+}
+
+/** What stands in files of owners; or in the hands of the keepers that hold one of that name, in whatever place by now. */
+export function announcementsOf(table: ProcessTable, paths: readonly string[]): readonly Announcement[] {
+  const written = paths.map((path) => ({ path, announcement: readAnnouncement(path) }));
+  const missing = written.flatMap(({ path, announcement }) =>
+    announcement === null ? [basename(path)] : [],
+  );
+  return [
+    ...written.flatMap(({ announcement }) => announcement ?? []),
+    ...(missing.length === 0 ? [] : table.all().flatMap((fact) => announcementsHeldBy(fact, missing))),
+  ];
 }
 
 /** None of what is no keeper. */
-export function announcementsHeldBy({ pid, name, isZombie }: ProcessFact): readonly Announcement[] {
+export function announcementsHeldBy(
+  { pid, name, isZombie }: ProcessFact,
+  /** Only in files of these names. */
+  files: readonly string[] | null = null,
+): readonly Announcement[] {
   if (isZombie || !name.startsWith('reeve-keeper')) return [];
   return descriptorsOf(pid).flatMap((path) => {
     try {
-      return isSmallFile(path) ? (parseAnnouncement(readFileSync(path, 'utf8')) ?? []) : [];
+      if (files?.includes(nameOf(path)) === false || !isSmallFile(path)) return [];
+      return parseAnnouncement(readFileSync(path, 'utf8')) ?? [];
     } catch {
       return []; // Gone in between, or another user's, whose runs are not this one's to announce.
     }
   });
+}
+
+/** The kernel says so of a file that was removed. */
+function nameOf(descriptor: string): string {
+  return basename(readlinkSync(descriptor)).replace(/ \(deleted\)$/, '');
 }
 
 function descriptorsOf(pid: number): readonly string[] {

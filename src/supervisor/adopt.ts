@@ -115,7 +115,7 @@ async function refuseHeld(
   session: string | undefined,
 ): Promise<void> {
   const wanted = { name: session, id: undefined };
-  const holder = await holderOf(context, { session: wanted, harness, nativeId });
+  const holder = await holderOf(context, { session: wanted, harness, nativeId, mayExist: true });
   if (holder === null) return;
   const { home, session: its, run } = holder.announcement;
   const keeperPid = run.keeper.pid;

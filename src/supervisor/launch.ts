@@ -230,10 +230,10 @@ async function execution(
 async function dealWithHolder(
   context: Context,
   existing: SessionWithRun | null,
-  { session: wanted, launch: { adapter, nativeId } }: Order,
+  { session: wanted, launch: { adapter, nativeId, mayExist } }: Order,
 ): Promise<'announced' | Extract<LaunchResult, { is: 'elsewhere' }> | null> {
   const session = { name: existing?.session.name ?? wanted, id: existing?.session.id };
-  const holder = await holderOf(context, { session, harness: adapter.name, nativeId });
+  const holder = await holderOf(context, { session, harness: adapter.name, nativeId, mayExist });
   if (holder === null) return null;
   const { home, session: its, run } = holder.announcement;
   if (!holder.isForgotten)

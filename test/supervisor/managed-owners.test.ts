@@ -1,6 +1,6 @@
 /** A process that serves a conversation and belongs to a run, although no record says that it does: never a stranger. */
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { eventsIn, installStandIns } from '../fixtures/stand-in-harness.ts';
@@ -130,6 +130,34 @@ describe('the owner of a conversation in another state directory', () => {
     await standIns.tell(harness.pid, `become ${nativeId}`);
     await standIns.tell(harness.pid, 'registry idle 1');
     await expectElsewhere(nativeId, adopted, harness);
+  });
+
+  describe.each([
+    ['removed', (owners: string) => rmSync(owners, { recursive: true })],
+    ['put aside', (owners: string) => renameSync(owners, `${owners}-aside`)],
+  ])('is known by its keeper when the files of owners were %s:', (_, lose) => {
+    const owners = () => sandbox.path('.local/state/reeve-owners');
+
+    it('a run of a program that does not show its conversation', async () => {
+      const [nativeId, program] = [randomUUID(), sandbox.path('claude')];
+      writeFileSync(program, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+      const silent = await start('silent', program, '--resume', nativeId);
+      lose(owners());
+      await expectElsewhere(nativeId, silent, see(silent.run.pid ?? 0));
+    });
+
+    it('a run that adopted its process', async () => {
+      const harness = await standIns.outsider('claude', []);
+      const adopted = await sandbox.json<SessionView>(['adopt', '-s', 'a', String(harness.pid)]);
+      lose(owners());
+      const env = { REEVE_HOME: other() };
+      const refused = await sandbox.reeve(['adopt', '--json', String(harness.pid)], { env });
+      expect(refused.code).toBe(4);
+      expect((JSON.parse(refused.stdout) as Failure).error.details).toMatchObject({
+        home: sandbox.home,
+        owner: { run: adopted.run.id, session: 'a' },
+      });
+    });
   });
 
   it('is told by the pid of its keeper as such, and by that of its process as such', async () => {

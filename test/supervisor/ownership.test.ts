@@ -267,6 +267,16 @@ describe('a copy of the store in another state directory', () => {
     expect((await sandbox.reeve(start, copy)).code).toBe(4);
   });
 
+  it('gives it none either when the files of owners were lost as well', async () => {
+    await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
+    const copy = copyTo('copy', 'reeve.db');
+    const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+    rmSync(owners(), { recursive: true });
+    const there = await sandbox.reeve(['run', '-d', '--json', '-s', 'web', '--', 'sleep', '61'], copy);
+    expect(there.code).toBe(4);
+    expect(JSON.parse(there.stdout)).toMatchObject({ error: { details: { owner: { run: run.id } } } });
+  });
+
   it('does not end what the original started, also with the records of it', async () => {
     const { harness } = await launchIn(sandbox, 'web', 'sleep', '60');
     const copy = copyTo('copy', 'reeve.db', 'runs');

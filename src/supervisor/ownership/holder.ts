@@ -6,6 +6,7 @@ import { ReeveError } from '../../api/errors.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { probe } from '../../process/liveness.ts';
 import {
+  announcementsOf,
   conversationFile,
   installedFile,
   readAnnouncement,
@@ -27,20 +28,28 @@ export async function holderOf(
     readonly session: { readonly name: string | undefined; readonly id: string | undefined };
     readonly harness: string;
     readonly nativeId: string | null;
+    /** Not so where its id was made a moment ago. */
+    readonly mayExist: boolean;
   },
 ): Promise<Holder | null> {
   const ground = groundOf(context);
   const { name, id } = wanted.session;
-  const files = [
-    ...(name === undefined
+  const nativeId = wanted.mayExist ? wanted.nativeId : null;
+  const named =
+    name === undefined
       ? []
-      : [sessionFile(ground.owners, ground, name), installedFile(ground.owners, ground, name)]),
+      : [sessionFile(ground.owners, ground, name), installedFile(ground.owners, ground, name)];
+  // Another store may have these too, which notices nothing when their files are lost.
+  const known = [
     ...(id === undefined ? [] : [sessionIdFile(ground.owners, id)]),
-    ...(wanted.nativeId === null ? [] : [conversationFile(ground.owners, wanted.harness, wanted.nativeId)]),
+    ...(nativeId === null ? [] : [conversationFile(ground.owners, wanted.harness, nativeId)]),
   ];
-  for (const file of files) {
-    const announcement = readAnnouncement(file);
-    if (announcement === null || !isHeld(context, announcement)) continue;
+  const announcements = [
+    ...named.flatMap((file) => readAnnouncement(file) ?? []),
+    ...announcementsOf(context.table, known),
+  ];
+  for (const announcement of announcements) {
+    if (!isHeld(context, announcement)) continue;
     const isOurs = isOf(ground, announcement);
     // On record it is dealt with as what the record says it is.
     if (isOurs && (await context.store.run(announcement.run.id)) !== null) continue;

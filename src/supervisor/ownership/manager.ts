@@ -5,7 +5,7 @@
 import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
 import type { LiveRun } from '../../lifecycle/run.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
-import { announcementsHeldBy, processFile, readAnnouncement } from '../../process/owner-files.ts';
+import { announcementsHeldBy, announcementsOf, processFile } from '../../process/owner-files.ts';
 import { RUN_MARK } from '../../process/tree.ts';
 import type { SessionWithRun } from '../../store/store.ts';
 import type { Context } from '../context.ts';
@@ -47,8 +47,8 @@ function supervisedBy(context: Context, live: readonly Owner[], identity: Proces
   if (owned !== undefined) return { is: 'here', ...owned };
   const { pid, startTime } = identity;
   const path = processFile(groundOf(context).owners, context.table.host.boot, [String(pid), startTime ?? '']);
-  const announcement = readAnnouncement(path);
-  return announcement !== null && isHeld(context, announcement) ? announced(live, announcement) : null;
+  const announcement = announcementsOf(context.table, [path]).find((each) => isHeld(context, each));
+  return announcement === undefined ? null : announced(live, announcement);
 }
 
 function markedBy(context: Context, live: readonly Owner[], { pid }: ProcessIdentity): Manager | null {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import type { ErrorCode } from '../api/errors.ts';
-import { deriveLiveness } from '../lifecycle/status.ts';
+import { deriveStatus } from '../lifecycle/status.ts';
 import { bestContainment } from '../process/containment.ts';
 import { findPerl } from '../process/keeper.ts';
 import { roomForMark } from '../process/run-mark.ts';
@@ -14,7 +14,7 @@ import { containmentLimit } from './containment-limit.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import type { Context, OpenOptions } from './context.ts';
-import { checkConversations } from './doctor-conversations.ts';
+import { checkProcesses } from './doctor-processes.ts';
 import {
   checkDaemon,
   checkGit,
@@ -55,7 +55,7 @@ export async function doctor(options: OpenOptions = {}): Promise<readonly Check[
     checks.push(...(await checkStore(context)));
     checks.push(checked('processes', () => checkProbe(context)));
     checks.push(await checkRuns(context));
-    checks.push(...(await checkConversations(context)));
+    checks.push(...(await checkProcesses(context)));
     checks.push(checked('daemon', () => checkDaemon(context, Date.now())));
     return checks;
   } finally {
@@ -200,7 +200,7 @@ async function checkRuns(context: Context): Promise<Check> {
   const seen = await reconcileAll(context, live);
   const doubts = live.flatMap(({ session }, index) => {
     const each = seen[index];
-    if (each === undefined || deriveLiveness(each.liveness, each.command) !== 'unknown') return [];
+    if (each === undefined || deriveStatus(each.run, each.liveness, each.because) !== 'unknown') return [];
     return [`${session.name} (${each.because ?? 'no reason known'})`];
   });
   if (doubts.length === 0)
@@ -208,7 +208,7 @@ async function checkRuns(context: Context): Promise<Check> {
   return {
     name: 'runs',
     is: 'poor',
-    says: `Not known whether alive: ${doubts.join('; ')}. Look once more at each: reeve settle`,
+    says: `Not known how it is with: ${doubts.join('; ')}. Look once more at each: reeve settle`,
   };
 }
 

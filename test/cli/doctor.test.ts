@@ -6,6 +6,8 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView, SettleView } from '../../src/api/session-view.ts';
 import type { Check } from '../../src/supervisor/doctor.ts';
+import { failing } from '../support/failing-reads.ts';
+import { launchIn } from '../support/launch.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
@@ -114,4 +116,18 @@ it('a limit too low for the mark of a run is told', { tags: ['linux'] }, async (
     0,
     { name: 'mark', is: 'poor', says: expect.stringMatching(/is 5,.*empty their environment/) },
   ]);
+});
+
+it('a live run of which something cannot be read is told of as `ls` does, and its log with the reason', async () => {
+  const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+  const hooks = failing({ call: 'readdirSync', path: `${run.id}/hooks`, code: 'EACCES' });
+  expect((await sandbox.reeve(['ls'], hooks)).stdout).toMatch(/\? +web +unknown/);
+  const told = await sandbox.reeve(['doctor', '--json'], hooks);
+  const runs = (JSON.parse(told.stdout) as Check[]).find(({ name }) => name === 'runs');
+  expect(runs).toMatchObject({ is: 'poor', says: expect.stringMatching(/web \(.*EACCES/) });
+  const log = failing({ call: 'openSync', path: `${run.id}/output.log`, code: 'EACCES' });
+  expect(await sandbox.reeve(['logs', 'web'], log)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^reeve: The log of web cannot be read \(EACCES\).*\n.*try again\.\n$/),
+  });
 });

@@ -165,6 +165,24 @@ describe('a run whose keeper was killed and whose command lives on', () => {
   });
 });
 
+it('what is left when the keeper, the store and the files of owners are all gone is named by doctor', async () => {
+  const script = 'echo $$ > pid.new; mv pid.new pid; exec sleep 600';
+  const { run, keeper } = await launchIn(sandbox, 'web', 'timeout', '900', 'sh', '-c', script);
+  const survivor = await sandbox.pidFrom('pid');
+  signalSeen(keeper, 'SIGKILL');
+  await eventually('the keeper is gone', () => !isAlive(keeper));
+  rmSync(sandbox.home, { recursive: true, force: true });
+  rmSync(owners(), { recursive: true, force: true });
+  const checks = await sandbox.json<{ name: string; is: string; says: string }[]>(['doctor']);
+  const found = checks.find(({ name }) => name === 'leftovers');
+  expect(found?.is).toBe('poor');
+  expect(found?.says).toContain(`pid ${survivor.pid} (sleep, of ${run.id})`);
+  signalSeen(survivor, 'SIGKILL');
+  await eventually('it is gone', () => !isAlive(survivor));
+  const after = await sandbox.json<{ name: string }[]>(['doctor']);
+  expect(after.map(({ name }) => name)).not.toContain('leftovers');
+});
+
 it('a pipe in the place of a file of owners stands in the way, and keeps nobody waiting', async () => {
   await launchIn(sandbox, 'web', 'sleep', '60');
   const file = readdirSync(owners()).find((name) => name.startsWith('session-')) ?? '';

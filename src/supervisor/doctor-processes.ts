@@ -36,7 +36,9 @@ function describe({ pid, session, run }: ScannedHarness): string {
 function checkLeftovers(leftovers: readonly Leftover[]): readonly Check[] {
   const ours = leftovers.filter(({ mark }) => mark.startsWith(`${RUN_MARK}=`));
   if (ours.length === 0) return [];
-  const who = ours.map(({ pid, name, mark }) => `pid ${pid} (${name}, of ${mark.slice(RUN_MARK.length + 1)})`);
+  const who = ours.map(
+    ({ pid, name, mark }) => `pid ${pid} (${name}, of ${mark.slice(RUN_MARK.length + 1)})`,
+  );
   const says = `Started by runs that are not on record as live, and supervised by nobody: ${who.join(', ')}. What they are: reeve scan`;
   return [{ name: 'leftovers', is: 'poor', says }];
 }

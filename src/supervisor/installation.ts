@@ -66,7 +66,10 @@ function unusable(path: string, because: string, cause?: unknown): ReeveError {
     'state_directory',
     `The identity of this installation, ${path}, cannot be read: ${because}.`,
     {
-      hint: 'Make it readable. Only if that cannot be done, remove it: runs from before the next restart of this machine then need --assume-gone.',
+      hint:
+        cause === undefined
+          ? 'Put it back from a backup, or remove it: runs from before the next restart of this machine then need --assume-gone.'
+          : 'Make it readable, then try again.',
       cause,
     },
   );

@@ -120,9 +120,13 @@ function openLog(context: Context, found: SessionWithRun): number | 'none' | 'no
     // A run that ended before its keeper existed wrote nothing.
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === 'ENOENT') return 'not_yet';
-    throw new ReeveError('state_directory', `The log of ${found.session.name} cannot be read (${code}): ${logPath}`, {
-      hint: 'Make it readable for this user, then try again.',
-      cause: error,
-    });
+    throw new ReeveError(
+      'state_directory',
+      `The log of ${found.session.name} cannot be read (${code}): ${logPath}`,
+      {
+        hint: 'Make it readable for this user, then try again.',
+        cause: error,
+      },
+    );
   }
 }

@@ -68,6 +68,7 @@ it('gives out nothing until every host has said which of its runs live', async (
   const { error } = await there.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
   expect(error).toMatchObject({ code: 'store_behind', details: { hosts: [run.host.split('/')[0]] } });
   expect((await there.reeve(['settle', '--host-gone', 'nobody'])).code).toBe(3);
+  expect((await there.reeve(['settle', '--host-gone', ''])).code).toBe(2);
   const checks = JSON.parse((await there.reeve(['doctor', '--json'])).stdout) as {
     name: string;
     is: string;

@@ -112,7 +112,10 @@ function readSeen(ground: Ground): Seen | null {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     const because = error instanceof Error ? error.message : String(error);
     throw new ReeveError('unproven', `What was seen of the store cannot be read: ${because}.`, {
-      hint: `Make ${path} readable, then try again. Only if it is damaged and you know that the store was not rolled back, remove it.`,
+      hint:
+        error instanceof SyntaxError
+          ? `${path} is damaged. Only if you know that the store was not rolled back, remove it.`
+          : `Make ${path} readable, then try again.`,
       cause: error,
     });
   }

@@ -4,6 +4,7 @@ import { installationIn } from '../../lifecycle/installation.ts';
 import type { Context } from '../context.ts';
 
 export async function assumeHostGone(context: Context, reference: string): Promise<void> {
+  if (reference === '') throw new ReeveError('usage', 'The name of a host cannot be an empty text.');
   const called = (await context.store.hosts()).filter(
     ({ id, name }) => id === reference || name === reference,
   );

@@ -149,10 +149,25 @@ export function announcementsHeldBy(
     try {
       if (files?.includes(nameOf(path)) === false || !isSmallFile(path)) return [];
       return parseAnnouncement(readFileSync(path, 'utf8')) ?? [];
-    } catch {
-      return []; // Gone in between, or another user's, whose runs are not this one's to announce.
+    } catch (error) {
+      return noneOf(pid, error);
     }
   });
+}
+
+const WITHHELD = new Set<unknown>(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+
+/** Gone in between, or another user's, whose runs are not this one's to announce. Any other failure says nothing. */
+function noneOf(pid: number, error: unknown): readonly never[] {
+  if (error instanceof Error && 'code' in error && WITHHELD.has(error.code)) return [];
+  throw new ReeveError(
+    'unproven',
+    `What the keeper ${pid} holds cannot be read, so who owns what is not known.`,
+    {
+      hint: 'Nothing was done. Try again.',
+      cause: error,
+    },
+  );
 }
 
 /** The kernel says so of a file that was removed. */
@@ -163,8 +178,8 @@ function nameOf(descriptor: string): string {
 function descriptorsOf(pid: number): readonly string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).map((number) => `/proc/${pid}/fd/${number}`);
-  } catch {
-    return [];
+  } catch (error) {
+    return noneOf(pid, error);
   }
 }
 

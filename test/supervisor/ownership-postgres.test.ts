@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
+import { failing } from '../support/failing-reads.ts';
 import { launchIn } from '../support/launch.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { eventually, isAlive } from '../support/processes.ts';
@@ -19,7 +20,9 @@ afterAll(() => server.stop());
 let here: Sandbox;
 let there: Sandbox;
 beforeEach(async () => {
-  const store = { REEVE_STORE: await server.createDatabase() };
+  // Each stands for a machine of its own, where what the other's keepers hold is not to be seen.
+  const apart = failing({ call: 'readdirSync', path: '/fd', code: 'EACCES' });
+  const store = { REEVE_STORE: await server.createDatabase(), ...apart.env };
   [here, there] = [createSandbox(store), createSandbox(store)];
 });
 afterEach(async () => {

@@ -255,6 +255,17 @@ it('a keeper that could not be looked at is not taken for gone', async () => {
   expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
 });
 
+it('a keeper whose hands could not be looked into is not taken for one that holds nothing', async () => {
+  const { run, keeper } = await launchIn(sandbox, 'web', 'sleep', '60');
+  removeDatabase();
+  rmSync(owners(), { recursive: true });
+  const fault = failing({ call: 'readdirSync', path: `/proc/${keeper.pid}/fd`, code: 'EMFILE' });
+  const start = ['run', '-d', '-s', 'web', '--', 'sleep', '61'];
+  expect((await sandbox.reeve(start, fault)).code).toBe(7);
+  const { error } = await sandbox.json<Failure>(start, 4);
+  expect(error.details.owner?.run).toBe(run.id);
+});
+
 it('files of owners that cannot be used are not done without', async () => {
   mkdirSync(sandbox.path('.local/state'), { recursive: true });
   writeFileSync(owners(), '');

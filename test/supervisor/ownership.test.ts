@@ -1,7 +1,8 @@
 /** Who owns a session outlives the store that says so: lost, emptied, rolled back, or remade with its whole directory. */
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
@@ -145,7 +146,34 @@ describe('a state directory that was moved under a living run', () => {
   });
 });
 
+it('a run of a state directory that was moved is put on record in one place only when the old one is used anew', async () => {
+  const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+  const moved = { env: { REEVE_HOME: sandbox.path('moved') } };
+  renameSync(sandbox.home, sandbox.path('moved'));
+  removeDatabase(sandbox.path('moved'));
+  expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
+  expect(JSON.parse((await sandbox.reeve(['ls', '--all', '--json'], moved)).stdout)).toEqual([]);
+  const refused = await sandbox.reeve(['run', '-d', '-s', 'web', '--', 'sleep', '61'], moved);
+  expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining(run.id) });
+});
+
 describe('a run whose keeper was killed and whose command lives on', () => {
+  it('is not looked for by a file from before a restart of the machine', async () => {
+    const script = 'echo $$ > pid.new; mv pid.new pid; exec sleep 600';
+    const { keeper } = await launchIn(sandbox, 'web', 'timeout', '900', 'sh', '-c', script);
+    const survivor = await sandbox.pidFrom('pid');
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('the keeper is gone', () => !isAlive(keeper));
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    for (const name of readdirSync(owners()).filter((each) => each.startsWith('session-'))) {
+      const file = join(owners(), name);
+      writeFileSync(file, readFileSync(file, 'utf8').replaceAll(boot, randomUUID()));
+    }
+    removeDatabase();
+    expect(await sandbox.list()).toEqual([]);
+    signalSeen(survivor, 'SIGKILL');
+  });
+
   it.each([
     ['the database was removed', () => removeDatabase()],
     ['the state directory was removed', () => rmSync(sandbox.home, { recursive: true, force: true })],

@@ -92,6 +92,18 @@ export function readStarted(
   };
 }
 
+/**
+ * Since when signals reach the harness: it writes its record after it has ceased to ignore them, and before it executes.
+ * Where that is not known, it has not got any.
+ */
+export function harnessSinceMs(runDirectory: string): number {
+  try {
+    return statSync(join(runDirectory, 'started.json')).mtimeMs;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 function readRecord(path: string, runId: string): Reading<Fields> {

@@ -15,7 +15,7 @@ import { keeperEnvironment, scrubEnvironment } from '../process/environment.ts';
 import { spawnKeeper } from '../process/keeper.ts';
 import type { Keeper, KeeperOrder } from '../process/keeper.ts';
 import { identify } from '../process/process-table.ts';
-import { createRunDirectory, readExit } from '../process/run-directory.ts';
+import { createRunDirectory, harnessSinceMs, readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { noteSpared } from '../process/spared.ts';
 import { hasControllingTerminal, isInTerminalForeground, isKeptFromTerminal } from '../process/terminal.ts';
@@ -44,8 +44,8 @@ export interface Started extends SessionWithRun {
   readonly notedExit: () => ExitReading;
   /** Passes a signal on to the harness, if that is still the same process and does not get it from the terminal. */
   readonly forward: (signal: PassedSignal) => void;
-  /** The same for a signal from before there was a harness, which so cannot have got it from anybody else. */
-  readonly forwardEarly: (signal: PassedSignal) => void;
+  /** The same for a signal from before this was known. Only a harness that was there by then may have got it from the terminal. */
+  readonly forwardEarly: (signal: PassedSignal, atMs: number) => void;
   /** Lets this process exit while the run goes on. */
   readonly release: () => void;
 }
@@ -273,12 +273,15 @@ function forwarding(
         (isOver) => isOver || signalProven(context.table, harness, signal),
       );
   };
+  const comesFromTerminal = (signal: PassedSignal) =>
+    group === 'shared' && (signal === 'SIGINT' || signal === 'SIGQUIT') && isInTerminalForeground();
   return {
-    forwardEarly: send,
+    forwardEarly: (signal, atMs) => {
+      const isTold = comesFromTerminal(signal) && atMs >= harnessSinceMs(runDirectory(context, run.id));
+      if (!isTold) send(signal);
+    },
     forward: (signal) => {
-      const isOfTerminal = signal === 'SIGINT' || signal === 'SIGQUIT';
-      const comesFromTerminal = group === 'shared' && isOfTerminal && isInTerminalForeground();
-      if (!comesFromTerminal) send(signal);
+      if (!comesFromTerminal(signal)) send(signal);
     },
   };
 }

@@ -184,6 +184,29 @@ describe('on a terminal', () => {
     expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'failed', signal: 'SIGINT' });
   });
 
+  it('Ctrl-C after the command has begun, and before reeve knows of that, reaches the command once', async () => {
+    const go = sandbox.path('go');
+    sandbox.env['REEVE_CHECKPOINT'] = `launch.executing=wait:${go}`;
+    const traps = 'trap "echo int >> signs" INT; trap "echo usr1 >> signs" USR1';
+    const script = `${traps}; echo $$ > ready; while [ ! -e stop ]; do sleep 0.02; done`;
+    const terminal = onTerminal(`echo $$ > launcher; ${reeve} run -s a -- sh -c '${script}'`);
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    const done = finished(terminal);
+    await sandbox.pidFrom('ready');
+    await eventually('reeve is held', () => existsSync(`${go}.reached`));
+    const signs = () =>
+      existsSync(sandbox.path('signs')) ? readFileSync(sandbox.path('signs'), 'utf8') : '';
+    terminal.stdin.write('\u0003');
+    await eventually('the interrupt', () => signs() !== '');
+    // Passed on in their order: once this one is there, so is whatever came before it.
+    signalSeen(await sandbox.pidFrom('launcher'), 'SIGUSR1');
+    writeFileSync(go, '');
+    await eventually('the signal behind it', () => signs().includes('usr1'));
+    writeFileSync(sandbox.path('stop'), '');
+    expect((await done).code).toBe(0);
+    expect(signs()).toBe('int\nusr1\n');
+  });
+
   it('that hangs up, the command ends, and its end is on record with nothing left', async () => {
     const terminal = onTerminal(`${reeve} run -s a -- sh -c 'echo $$ > ready; exec sleep 60'`);
     const worker = await sandbox.pidFrom('ready');

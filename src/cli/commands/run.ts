@@ -246,12 +246,12 @@ const FORWARDED = [
 
 /** Keeps signals meant for the harness from ending this process, and passes them on as soon as there is a harness. */
 class HeldSignals {
-  readonly #early: PassedSignal[] = [];
+  readonly #early: { readonly signal: PassedSignal; readonly atMs: number }[] = [];
   #forward: ((signal: PassedSignal) => void) | null = null;
   // It is only called for those that it was given to.
   readonly #handler = (given: NodeJS.Signals) => {
     const signal = given as PassedSignal;
-    if (this.#forward === null) this.#early.push(signal);
+    if (this.#forward === null) this.#early.push({ signal, atMs: Date.now() });
     else this.#forward(signal);
   };
 
@@ -261,7 +261,7 @@ class HeldSignals {
 
   passTo({ forward, forwardEarly }: Pick<StartedResult, 'forward' | 'forwardEarly'>): void {
     this.#forward = forward;
-    for (const signal of this.#early.splice(0)) forwardEarly(signal);
+    for (const { signal, atMs } of this.#early.splice(0)) forwardEarly(signal, atMs);
   }
 
   release(): void {

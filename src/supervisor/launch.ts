@@ -302,6 +302,11 @@ async function checkedRequest(context: Context, request: LaunchRequest): Promise
   if (request.graceMs !== undefined && !(request.graceMs >= 0)) {
     throw new ReeveError('usage', 'The grace must be a number of milliseconds that is not negative.');
   }
+  if (request.unmanaged === true && request.onLive !== 'retire') {
+    throw new ReeveError('usage', 'Ending a process that Reeve did not start goes with taking over only.', {
+      hint: 'Nothing was started. Add --on-live retire, or leave --unmanaged out.',
+    });
+  }
   const refusal =
     request.session === undefined
       ? null

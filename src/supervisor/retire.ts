@@ -150,7 +150,7 @@ async function retireClaimed(context: Context, run: LiveRun): Promise<RetireResu
   if (latest.run.state === 'ended') return { is: 'ended', run: latest.run };
   return {
     is: 'unproven',
-    because: `its launcher neither starts it nor gives it up; end that process first: pid ${run.launcher.pid}`,
+    because: `its launcher (pid ${run.launcher.pid}) has neither started it nor given it up yet; try again, and end that process only if it is stuck`,
   };
 }
 

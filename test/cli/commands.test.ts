@@ -322,6 +322,7 @@ describe('bad input', () => {
     [['ls', '--all', '--live'], 'flags that exclude each other'],
     [['logs', '-n', 'few', 'a'], 'a count that is no number'],
     [['completion', 'tcsh'], 'an unknown shell'],
+    [['run', '--unmanaged', '--', 'true'], 'a stranger to be ended without a takeover'],
   ])('%j (%s) gives one sentence and exit code 2', async (args) => {
     const result = await sandbox.reeve(args);
     expect(result.code).toBe(2);

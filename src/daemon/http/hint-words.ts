@@ -73,7 +73,7 @@ const FIELDS: readonly Entry[] = [
   [/Leave out --session, or give that one: --session (\S+)/g, 'Leave out "session", or give "$1"'],
   [/--harness (claude|codex|gemini|opencode|code)\b/g, '"harness": "$1"'],
   [/--pr KEY=HEADSHA/g, '"pullRequests": [{"pr": KEY, "head": HEADSHA}]'],
-  [/--(session|cwd|repo|reviewer|harness)\b/g, '"$1"'],
+  [/--(session|cwd|repo|reviewer|harness|unmanaged)\b/g, '"$1"'],
 ];
 
 /** What is a choice on the page. A whole command stays one: whoever sees the page has a terminal. */

@@ -9,6 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { VERBS } from '../../src/cli/verbs.ts';
 import type { SessionView } from '../../src/api/session-view.ts';
 import type { SessionDetail } from '../../src/supervisor/list.ts';
+import type { Reeve } from '../../src/supervisor/reeve.ts';
 import { eventually, isExecuting, see, signalSeen, startedWith } from './processes.ts';
 import type { Seen } from './processes.ts';
 
@@ -36,7 +37,7 @@ export interface Sandbox {
   /** The same with --json, which must exit as expected and print one JSON value. */
   json<T>(args: readonly string[], expectedCode?: number): Promise<T>;
   show(session: string): Promise<SessionDetail>;
-  list(): Promise<SessionView[]>;
+  list(): Promise<readonly SessionView[]>;
   /** Starts the CLI and does not wait for it. */
   start(args: readonly string[], options?: SpawnOptions): ChildProcess;
   /** A file that a command of the test writes a pid to, as the process that it then names. */
@@ -87,8 +88,8 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
     env,
     reeve,
     json,
-    show: (session) => json(['show', session]),
-    list: () => json(['ls']),
+    show: (session) => shown(env, session),
+    list: () => listed(env),
     start,
     path: (name) => join(root, name),
     pidFrom: async (file) => {
@@ -107,6 +108,33 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
       await cleanUp(root, home, seen, json);
     },
   };
+}
+
+/** What `show --json` prints, by the library in this process: tests ask again and again until something is so. */
+export function shown(environment: Record<string, string>, session: string): Promise<SessionDetail> {
+  return asked(environment, async (reeve) => {
+    const detail = await reeve.show(session);
+    return { ...detail, spent: await reeve.spent(detail.id) };
+  });
+}
+
+/** What `ls --json` prints, likewise. */
+export function listed(environment: Record<string, string>): Promise<readonly SessionView[]> {
+  return asked(environment, (reeve) => reeve.list('recent'));
+}
+
+async function asked<T>(
+  environment: Record<string, string>,
+  question: (reeve: Reeve) => Promise<T>,
+): Promise<T> {
+  const { openReeve } = await import('../../src/supervisor/reeve.ts');
+  // As it is now: a test may change it for what it starts next.
+  const reeve = await openReeve({ environment: { ...environment } });
+  try {
+    return JSON.parse(JSON.stringify(await question(reeve))) as T; // The same value, as it is printed.
+  } finally {
+    await reeve.close();
+  }
 }
 
 export function finished(child: ChildProcess): Promise<Finished> {

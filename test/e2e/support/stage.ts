@@ -12,7 +12,7 @@ import type { SessionView } from '../../../src/api/session-view.ts';
 import type { SessionDetail } from '../../../src/supervisor/list.ts';
 import { eventually, isAlive, see, signalSeen, startedWith } from '../../support/processes.ts';
 import type { Seen } from '../../support/processes.ts';
-import { finished, withJson } from '../../support/sandbox.ts';
+import { finished, listed, shown, withJson } from '../../support/sandbox.ts';
 import type { Finished } from '../../support/sandbox.ts';
 import { furnishHome, HARNESS_NAMES } from './harness-home.ts';
 import type { HarnessHome, HarnessName } from './harness-home.ts';
@@ -130,7 +130,7 @@ export async function openStage(name: HarnessName): Promise<Stage> {
     return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
   };
   const living = () => processesOf(harness.home, reeveHome);
-  const show = (session: string) => json<SessionDetail>(['show', session]);
+  const show = (session: string) => shown(env, session);
   const why = (session: string) => json<Story>(['why', session]);
   const command = (prompt: string) => [name, ...harness.headless(prompt)];
   const stage: Stage = {
@@ -144,13 +144,13 @@ export async function openStage(name: HarnessName): Promise<Stage> {
     json,
     run: (session, prompt) => json(['run', '--detach', '-s', session, '--', ...command(prompt)]),
     show,
-    list: () => json(['ls']),
+    list: () => listed(env),
     why,
     told: async (session) => (await why(session)).sentences.map(({ text }) => text).join('\n'),
     seenWorking: async () => {
       let seen: readonly SessionView[] = [];
       const isWorking = async () => {
-        seen = await json<readonly SessionView[]>(['ls']);
+        seen = await listed(env);
         return seen[0]?.status === 'working' && seen[0].activity !== null;
       };
       await eventually('a report that it works', isWorking, 5_000).catch((cause: unknown) => {

@@ -34,7 +34,7 @@ import type {
   WhyView,
 } from './http-views.ts';
 import { CHILD_POLICIES } from '../lifecycle/child.ts';
-import type { ChildView, RunView, SettleView } from './session-view.ts';
+import type { ChildView, RunView, SessionView, SettleView } from './session-view.ts';
 import type { SubmissionDetailView, SubmissionsView, SubmissionView } from './submission-view.ts';
 import { USAGE_BY } from './usage-view.ts';
 import type { SessionSpentView, SpentView, UsageView } from './usage-view.ts';
@@ -87,6 +87,8 @@ const session = {
   epoch: z.int().min(1),
   run: runSchema,
 };
+/** As `ls --json` has it. HTTP also looks up what costs more. */
+export const sessionSchema = z.object(session).strict() satisfies z.ZodType<SessionView>;
 const budgetShape = {
   scope: z.enum(['run', 'session', 'tree', 'day']),
   kind: z.enum(['tokens', 'cost', 'minutes']),
@@ -241,6 +243,10 @@ export const detailSchema = z
   .object({ ...session, ...looks, ...detailed, spent: nullable(sessionSpentSchema) })
   .strict()
   .openapi('SessionDetail') satisfies z.ZodType<SessionDetailView>;
+/** As `show --json` has it. */
+export const shownSchema = z
+  .object({ ...session, ...detailed, spent: nullable(sessionSpentSchema) })
+  .strict();
 /** What became of an act on a session, the same value that the CLI's verb prints. */
 export const actedSchema = z
   .object({

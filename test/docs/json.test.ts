@@ -5,32 +5,11 @@ import { PRINTED, reviewQueueSchema } from '../../src/api/printed.ts';
 import { VERBS } from '../../src/cli/verbs.ts';
 import { STATUS_OF_OUTCOME, STATUSES } from '../../src/lifecycle/status.ts';
 import { codeIn, pageFrom, readPage, rowsOf } from './page.ts';
+import { printedShapes, shapesIn } from './documented-shapes.ts';
 import type { Page } from './page.ts';
-import { jsonSchemaOf, shapeFrom, shapeOf, sorted, wordsOf } from './shape.ts';
-import type { Shape } from './shape.ts';
-import { commandLines } from './synopsis.ts';
+import { jsonSchemaOf, shapeOf, sorted, wordsOf } from './shape.ts';
 
 const page = readPage('docs/cli.md');
-
-/** By the names that stand in the first column, with its alternatives: `completion bash|zsh|fish` is three. */
-function documentedShapes(of: Page): Record<string, Shape> {
-  const texts = new Map(rowsOf(of, 'shape').map(([name = '', shape = '']) => [name, codeIn(shape)[0] ?? '']));
-  const named = (name: string): Shape => shapeFrom(texts.get(name) ?? `no shape ${name}`, named);
-  const rows = rowsOf(of, 'with `--json`').flatMap(([verbs = '', shape = '']) =>
-    codeIn(verbs).flatMap((verb) =>
-      commandLines(verb).map((words): [string, Shape] => [
-        words.join(' '),
-        sorted(shapeFrom(shapesIn(shape).join(' or '), named)),
-      ]),
-    ),
-  );
-  return Object.fromEntries(rows);
-}
-
-/** Beside them it is said when, with flags and fields. */
-function shapesIn(cell: string): string[] {
-  return codeIn(cell).filter((code) => /^[[{]|^[A-Z][a-z]+$/.test(code));
-}
 
 function documentedWords(of: Page): string[] {
   return rowsOf(of, 'word of').map(
@@ -49,7 +28,7 @@ const KNOWN_WORDS = [
 
 describe('docs/cli.md', () => {
   it('has the shape of what every verb prints with --json, and of nothing else', () => {
-    expect(documentedShapes(page)).toEqual(KNOWN_SHAPES);
+    expect(printedShapes(page)).toEqual(KNOWN_SHAPES);
   });
 
   it('has every shape that it names, and names every shape that it has', () => {
@@ -102,7 +81,7 @@ describe('a page that is wrong is found out', () => {
     ['a list that is none', '{removed[]}', '{removed}'],
     ['a field of a shape that others have', 'keeperPid, host, startedAt', 'keeperPid, startedAt'],
   ])('by %s', (_, from, to) => {
-    expect(documentedShapes(changed(from, to))).not.toEqual(KNOWN_SHAPES);
+    expect(printedShapes(changed(from, to))).not.toEqual(KNOWN_SHAPES);
   });
 
   it.each([

@@ -14,8 +14,8 @@ export type Shape =
   | { readonly or: readonly Shape[] }
   | { readonly fields: Readonly<Record<string, Shape>> };
 
-interface JsonSchema {
-  readonly type?: string;
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
   readonly enum?: readonly string[];
   readonly const?: unknown;
   readonly anyOf?: readonly JsonSchema[];
@@ -34,7 +34,8 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 export function shapeOf(schema: JsonSchema): Shape {
   const options = schema.anyOf ?? schema.oneOf;
   if (options !== undefined) return eitherOf(options.filter(({ type }) => type !== 'null').map(shapeOf));
-  if (schema.type === 'array') {
+  // In OpenAPI what may be null too has two types.
+  if ([schema.type].flat().includes('array')) {
     const of = shapeOf(schema.items ?? {});
     return of === 'plain' ? 'plain list' : { list: of };
   }
@@ -94,7 +95,7 @@ export function shapeFrom(text: string, named: (name: string) => Shape): Shape {
   };
   const fields = (): Shape => {
     const found: Record<string, Shape> = {};
-    for (;;) {
+    while (rest[0] !== '}') {
       if (rest[0]?.startsWith('...') === true) {
         const all = named(rest.shift()?.slice(3) ?? '');
         if (typeof all === 'string' || !('fields' in all)) throw new Error(`... of no fields in ${text}`);

@@ -89,7 +89,7 @@ function documentedIn(of: Page): Record<string, Documented> {
     return [
       name,
       {
-        query: [...query.matchAll(/(\w+)=…/g)].map(([, each]) => each).toSorted(),
+        query: [...query.matchAll(/(\w+)=…/g)].map(([, each = '']) => each).toSorted(),
         takes: shapesIn(takes).length === 0 ? null : shape(takes),
         answers: verb === undefined ? shape(answers) : (printed[verb] ?? `no verb ${verb}`),
       },

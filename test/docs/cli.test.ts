@@ -10,9 +10,11 @@ import { commandLines } from './synopsis.ts';
 /** Takes placeholders too: SECONDS where a number is wanted, WHAT where there is a choice. */
 const VERBS_ON_PAPER: readonly Verb[] = VERBS.map((verb) => ({
   ...verb,
-  flags: verb.flags.map(({ read: _, choices, ...flag }) =>
-    choices === undefined ? flag : { ...flag, choices: [...choices, flag.value ?? ''] },
-  ),
+  flags: verb.flags.map((flag) => ({
+    ...flag,
+    read: (text: string) => text,
+    ...(flag.choices === undefined ? {} : { choices: [...flag.choices, flag.value ?? ''] }),
+  })),
   arguments: verb.arguments.map(({ choices, ...argument }) =>
     choices === undefined ? argument : { ...argument, choices: [...choices, argument.name.toUpperCase()] },
   ),
@@ -95,7 +97,7 @@ function tried(verbs: readonly Verb[], words: readonly string[]): Omit<Documente
   const isStray = verb.takesCommand === true && call.command.includes('--');
   const isTaken = Object.values(call.flags)
     .flat()
-    .some((value) => /^--/.test(String(value)));
+    .some((value) => String(value).startsWith('--'));
   const problem =
     isTaken || Object.keys(call.flags).length !== flagsIn(words).length
       ? `${line}: a flag of it takes a value, or takes none`

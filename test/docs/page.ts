@@ -11,12 +11,12 @@ export interface Page {
   readonly blocks: readonly { readonly language: string; readonly text: string }[];
 }
 
-export interface Table {
+interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-export interface Span {
+interface Span {
   readonly text: string;
   /** A heading, the first cell of a row, or anything else. */
   readonly place: 'heading' | 'first cell' | 'text';

@@ -3,7 +3,9 @@
  * that the rest of Reeve uses, so that the two cannot drift apart. Loaded by the daemon only: a command starts without.
  */
 import { z } from '@hono/zod-openapi';
-import { VERDICTS } from '../lifecycle/review.ts';
+import { REVIEW_STATUSES, VERDICTS } from '../lifecycle/review.ts';
+import { OUTCOMES, RUN_MODES } from '../lifecycle/run.ts';
+import { STATUSES } from '../lifecycle/status.ts';
 import type {
   JoinView,
   BudgetDetail,
@@ -32,7 +34,7 @@ import type {
   WhyView,
 } from './http-views.ts';
 import { CHILD_POLICIES } from '../lifecycle/child.ts';
-import type { ChildView, RunView, SettleView } from './session-view.ts';
+import type { ChildView, RunView, SessionView, SettleView } from './session-view.ts';
 import type { SubmissionDetailView, SubmissionsView, SubmissionView } from './submission-view.ts';
 import { USAGE_BY } from './usage-view.ts';
 import type { SessionSpentView, SpentView, UsageView } from './usage-view.ts';
@@ -45,20 +47,8 @@ export const runSchema = z
     id: z.string(),
     epoch: z.int().min(1),
     state: z.enum(['claimed', 'running', 'ended']),
-    mode: z.enum(['foreground', 'detached', 'tmux', 'adopted']),
-    outcome: nullable(
-      z.enum([
-        'completed',
-        'failed',
-        'stopped',
-        'superseded',
-        'cancelled',
-        'reaped',
-        'over_budget',
-        'lost',
-        'never_started',
-      ]),
-    ),
+    mode: z.enum(RUN_MODES),
+    outcome: nullable(z.enum(OUTCOMES)),
     actor: z.string().openapi({ description: 'Who started it.' }),
     pid: nullable(z.int()).openapi({ description: 'The harness’s own process; null until it executes.' }),
     keeperPid: nullable(z.int()),
@@ -90,23 +80,15 @@ const session = {
   cwd: z.string(),
   argv: z.array(z.string()),
   nativeId: nullable(z.string()).openapi({ description: 'The conversation in the harness’s own words.' }),
-  status: z.enum([
-    'working',
-    'idle',
-    'needs-input',
-    'done',
-    'failed',
-    'superseded',
-    'stopped',
-    'lost',
-    'unknown',
-  ]),
+  status: z.enum(STATUSES),
   activity: nullable(
     z.object({ since: time(), evidence: z.string(), waitingFor: nullable(z.string()) }).strict(),
   ).openapi({ description: 'On what the status of a living session rests.' }),
   epoch: z.int().min(1),
   run: runSchema,
 };
+/** As `ls --json` has it. HTTP also looks up what costs more. */
+export const sessionSchema = z.object(session).strict() satisfies z.ZodType<SessionView>;
 const budgetShape = {
   scope: z.enum(['run', 'session', 'tree', 'day']),
   kind: z.enum(['tokens', 'cost', 'minutes']),
@@ -261,6 +243,10 @@ export const detailSchema = z
   .object({ ...session, ...looks, ...detailed, spent: nullable(sessionSpentSchema) })
   .strict()
   .openapi('SessionDetail') satisfies z.ZodType<SessionDetailView>;
+/** As `show --json` has it. */
+export const shownSchema = z
+  .object({ ...session, ...detailed, spent: nullable(sessionSpentSchema) })
+  .strict();
 /** What became of an act on a session, the same value that the CLI's verb prints. */
 export const actedSchema = z
   .object({
@@ -378,15 +364,7 @@ const review = {
   pr: z.string(),
   head: z.string(),
   tree: nullable(z.string()),
-  status: z.enum([
-    'needs-review',
-    'running',
-    'up-to-date',
-    'changes-requested',
-    'superseded',
-    'cancelled',
-    'failed',
-  ]),
+  status: z.enum(REVIEW_STATUSES),
   verdict: nullable(z.enum(VERDICTS)),
   reason: nullable(z.string()),
   reviewer: nullable(z.object({ session: z.string(), run: z.string() }).strict()),

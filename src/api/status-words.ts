@@ -10,6 +10,9 @@ export const MARKS: Readonly<Record<Status, string>> = {
   failed: '✗',
   superseded: '↷',
   stopped: '■',
+  cancelled: '⊘',
+  'over-budget': '$',
+  reaped: '†',
   lost: '!',
 };
 
@@ -24,5 +27,9 @@ export const STATUS_GROUPS: readonly StatusGroup[] = [
   { name: 'needs-you', title: 'Needs you', statuses: ['needs-input', 'unknown'] },
   { name: 'working', title: 'Working', statuses: ['working'] },
   { name: 'idle', title: 'Idle', statuses: ['idle'] },
-  { name: 'ended', title: 'Ended', statuses: ['done', 'failed', 'lost', 'stopped', 'superseded'] },
+  {
+    name: 'ended',
+    title: 'Ended',
+    statuses: ['done', 'failed', 'lost', 'over-budget', 'stopped', 'cancelled', 'reaped', 'superseded'],
+  },
 ];

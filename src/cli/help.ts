@@ -37,5 +37,14 @@ export function renderVerbHelp(verb: Verb): string {
     `${verb.says.charAt(0).toUpperCase()}${verb.says.slice(1)}.`,
     `${bold('Usage')}  reeve ${[verb.name, ...words, '[flags]', ...command].join(' ')}`,
     [...described, ...flags].join('\n'),
+    ...exitLines(verb),
   ].join('\n\n');
+}
+
+function exitLines({ exits = [] }: Verb): string[] {
+  if (exits.length === 0) return [];
+  const lines = exits.map(
+    ({ code, action, when }) => `  ${code}  ${action === undefined ? '' : `${action}: `}${when}`,
+  );
+  return [[bold('Exit codes besides 0 and those of errors'), ...lines].join('\n')];
 }

@@ -12,6 +12,7 @@ export const NOTIFY_VERBS: readonly Verb[] = [
     says: 'send a test message through every way in config.toml, and say what became of each',
     arguments: [],
     flags: [JSON_FLAG],
+    exits: [{ code: 1, when: 'one of them was not sent' }],
     execute: async ({ flags }) => (await notify()).notifyTest(flags),
   },
   {

@@ -26,6 +26,13 @@ interface Argument {
   readonly optional?: boolean;
 }
 
+interface Exit {
+  readonly code: number;
+  /** Of a verb that takes an action: only of this one. */
+  readonly action?: string;
+  readonly when: string;
+}
+
 export interface Call {
   readonly words: readonly string[];
   /** For a verb that takes one: the command, whose own flags are not looked at. */
@@ -45,6 +52,8 @@ export interface Verb {
   readonly arguments: readonly Argument[];
   readonly takesCommand?: boolean;
   readonly flags: readonly Flag[];
+  /** When it ends with another code than 0 and is no error; a foreground command's own codes aside. */
+  readonly exits?: readonly Exit[];
   readonly execute: (call: Call) => Promise<number> | number;
 }
 
@@ -56,10 +65,15 @@ export type Parsed =
   | { readonly is: 'help'; readonly of: Verb | readonly Verb[] }
   | { readonly is: 'version' };
 
+/** In the place of a verb. */
+export const VERSION_FLAGS: readonly string[] = ['--version', '-V', '-v'];
+/** There, and behind any verb. */
+export const HELP_FLAGS: readonly string[] = ['--help', '-h'];
+
 export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
   const [first] = args;
   if (first === undefined) return { is: 'help', of: verbs };
-  if (['--version', '-V', '-v'].includes(first)) return { is: 'version' };
+  if (VERSION_FLAGS.includes(first)) return { is: 'version' };
   if (isHelp(first)) return { is: 'help', of: verbs };
   if (first === 'help') return helpAbout(verbs, args.slice(1));
   const { verb, rest } = verbAt(verbs, args);
@@ -82,7 +96,7 @@ export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
 }
 
 function isHelp(word: string): boolean {
-  return word === '--help' || word === '-h';
+  return HELP_FLAGS.includes(word);
 }
 
 function helpAbout(verbs: readonly Verb[], words: readonly string[]): Parsed {

@@ -16,5 +16,6 @@ export const SETTLE: Verb = {
     },
     JSON_FLAG,
   ],
+  exits: [{ code: 7, when: 'a run is still in doubt' }],
   execute: async ({ words, flags }) => (await import('./commands/settle.ts')).settle(words, flags),
 };

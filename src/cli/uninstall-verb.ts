@@ -12,5 +12,6 @@ export const UNINSTALL: Verb = {
     { name: 'stop', says: 'stop the runs that are live first, instead of being refused' },
     JSON_FLAG,
   ],
+  exits: [{ code: 1, when: 'something could not be removed' }],
   execute: async ({ flags }) => (await import('./commands/uninstall.ts')).uninstall(flags),
 };

@@ -96,6 +96,14 @@ const ASSUME_GONE = {
   says: 'record it as lost, on your word, where nothing can be proven',
 } as const;
 
+/** The others are the command's own. */
+const START_EXITS = [
+  { code: 1, when: 'the command returned 0 without doing what it was started for' },
+  { code: 7, when: 'nobody knows how the command ended' },
+  { code: 8, when: 'the run was ended at its budget' },
+] as const;
+const STOP_EXITS = [{ code: 4, when: 'another run owns the session by now' }] as const;
+
 const ACTION = {
   name: 'action',
   says: 'install, remove or status',
@@ -126,6 +134,7 @@ export const VERBS: readonly Verb[] = [
       },
       ...START_FLAGS,
     ],
+    exits: START_EXITS,
     execute: async ({ command, flags }) => (await run()).run(command, flags),
   },
   {
@@ -137,6 +146,7 @@ export const VERBS: readonly Verb[] = [
     ],
     takesCommand: true,
     flags: [{ name: 'prompt', short: 'p', value: 'TEXT', says: 'what to tell the harness' }, ...START_FLAGS],
+    exits: START_EXITS,
     execute: async ({ words: [session = ''], command, flags }) =>
       (await run()).resume(session, command, flags),
   },
@@ -169,6 +179,7 @@ export const VERBS: readonly Verb[] = [
       { name: 'revision', value: 'TEXT', says: 'which state of that: a commit' },
       ...START_FLAGS,
     ],
+    exits: START_EXITS,
     execute: async ({ command, flags }) => (await run()).childRun(command, flags),
   },
   {
@@ -280,6 +291,7 @@ export const VERBS: readonly Verb[] = [
       ASSUME_GONE,
       JSON_FLAG,
     ],
+    exits: STOP_EXITS,
     execute: async ({ words: [session = ''], flags }) => (await end()).stop(session, flags),
   },
   {
@@ -288,6 +300,7 @@ export const VERBS: readonly Verb[] = [
     says: 'the same without a grace',
     arguments: [SESSION],
     flags: [ASSUME_GONE, JSON_FLAG],
+    exits: STOP_EXITS,
     execute: async ({ words: [session = ''], flags }) => (await end()).stop(session, { ...flags, grace: 0 }),
   },
   {
@@ -346,6 +359,7 @@ export const VERBS: readonly Verb[] = [
       { name: 'harness', says: HOOK_TARGETS.join(', '), choices: HOOK_TARGETS, many: true },
     ],
     flags: [JSON_FLAG],
+    exits: [{ code: 1, action: 'status', when: 'the hooks of one of them are not all installed' }],
     // The choices above let nothing else through.
     execute: async ({ words: [action, ...targets], flags }) =>
       (await import('./commands/settings.ts')).hooks(action as Action, targets as HookTarget[], flags),
@@ -363,6 +377,9 @@ export const VERBS: readonly Verb[] = [
         says: 'where they are (default: shims in the state directory)',
       },
       JSON_FLAG,
+    ],
+    exits: [
+      { code: 1, action: 'status', when: 'one of them is not installed, or not what a shell finds first' },
     ],
     execute: async ({ words: [action, ...names], flags }) =>
       (await import('./commands/settings.ts')).shim(action as Action, names as ShimName[], flags),
@@ -437,6 +454,10 @@ export const VERBS: readonly Verb[] = [
     says: 'whether the promises can be kept on this machine',
     arguments: [],
     flags: [JSON_FLAG],
+    exits: [
+      { code: 1, when: 'something is bad' },
+      { code: 2, when: 'what is bad is a configuration or a variable that cannot be used' },
+    ],
     execute: async ({ flags }) => (await look()).doctor(flags),
   },
   {
@@ -454,6 +475,7 @@ export const VERBS: readonly Verb[] = [
     says: 'a guided run of the real thing, on a throw-away state directory',
     arguments: [],
     flags: [JSON_FLAG],
+    exits: [{ code: 1, when: 'a step did not hold' }],
     execute: async ({ flags }) => (await import('./commands/demo.ts')).demo(flags),
   },
   {

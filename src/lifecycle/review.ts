@@ -193,14 +193,16 @@ function taken(review: Review, what: string, data: ReviewEvent['data']): ReviewS
   return { taken: true, review, event: { kind: `review.${what}`, data: { review: id, pr, head, ...data } } };
 }
 
-export type ReviewStatus =
-  | 'needs-review'
-  | 'running'
-  | 'up-to-date'
-  | 'changes-requested'
-  | 'superseded'
-  | 'cancelled'
-  | 'failed';
+export const REVIEW_STATUSES = [
+  'needs-review',
+  'running',
+  'up-to-date',
+  'changes-requested',
+  'superseded',
+  'cancelled',
+  'failed',
+] as const;
+export type ReviewStatus = (typeof REVIEW_STATUSES)[number];
 
 /** What is shown. A verdict about a head that is no longer the one asked for stands, but is up to date no more. */
 export function reviewStatus({ state, verdict }: Review, isCurrent: boolean): ReviewStatus {

@@ -26,9 +26,11 @@ import type { Proof } from './proof.ts';
 import type { BudgetFigures } from './session-budget.ts';
 
 /** Outcomes a person, a successor or an automatic part can ask for. */
-export type IntendedOutcome = 'stopped' | 'superseded' | 'cancelled' | 'reaped' | 'over_budget';
+const INTENDED_OUTCOMES = ['stopped', 'superseded', 'cancelled', 'reaped', 'over_budget'] as const;
+export type IntendedOutcome = (typeof INTENDED_OUTCOMES)[number];
 
-export type Outcome = IntendedOutcome | 'completed' | 'failed' | 'lost' | 'never_started';
+export const OUTCOMES = ['completed', 'failed', ...INTENDED_OUTCOMES, 'lost', 'never_started'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** The strongest way in which this run's tree is held together, best first. */
 export type Containment =
@@ -37,7 +39,8 @@ export type Containment =
   | { readonly by: 'marks' };
 
 /** Where it runs: in the caller's terminal, on its own with a log, in a pane of tmux; or it was running already. */
-export type RunMode = 'foreground' | 'detached' | 'tmux' | 'adopted';
+export const RUN_MODES = ['foreground', 'detached', 'tmux', 'adopted'] as const;
+export type RunMode = (typeof RUN_MODES)[number];
 
 export interface Intent {
   readonly outcome: IntendedOutcome;

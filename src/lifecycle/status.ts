@@ -2,25 +2,30 @@ import type { Activity } from './harness-fact.ts';
 import type { Liveness } from './process-identity.ts';
 import type { Outcome, Run } from './run.ts';
 
-export type Status =
-  | 'working'
-  | 'idle'
-  | 'needs-input'
-  | 'done'
-  | 'failed'
-  | 'superseded'
-  | 'stopped'
-  | 'lost'
-  | 'unknown';
+export const STATUSES = [
+  'working',
+  'idle',
+  'needs-input',
+  'done',
+  'failed',
+  'superseded',
+  'stopped',
+  'cancelled',
+  'over-budget',
+  'reaped',
+  'lost',
+  'unknown',
+] as const;
+export type Status = (typeof STATUSES)[number];
 
 export const STATUS_OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
   completed: 'done',
   failed: 'failed',
   never_started: 'failed',
-  over_budget: 'stopped',
+  over_budget: 'over-budget',
   stopped: 'stopped',
-  cancelled: 'stopped',
-  reaped: 'stopped',
+  cancelled: 'cancelled',
+  reaped: 'reaped',
   superseded: 'superseded',
   lost: 'lost',
 };

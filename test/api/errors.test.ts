@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ERRORS, ReeveError } from '../../src/api/errors.ts';
+import { VERBS } from '../../src/cli/verbs.ts';
+import { readPage, rowsOf } from '../docs/page.ts';
 
 /** Rows look like: | `live_owner` | 4 | 409 | what it means, and what to do | */
 const ROW = /^\|\s*`([a-z_]+)`\s*\|\s*(\d+)\s*\|\s*(\d+)\s*\|\s*(\S.*?)\s*\|\s*$/gm;
@@ -17,6 +19,14 @@ describe('docs/errors.md', () => {
       { exitCode: Number(exitCode), httpStatus: Number(httpStatus) },
     ]);
     expect(Object.fromEntries(documented)).toEqual(ERRORS);
+  });
+
+  it('documents every exit code that a command can end with, and no other', () => {
+    const page = readPage('docs/errors.md');
+    const exits = VERBS.flatMap((verb) => verb.exits ?? []).map(({ code }) => code);
+    const known = new Set([0, ...Object.values(ERRORS).map(({ exitCode }) => exitCode), ...exits]);
+    const documented = rowsOf(page, 'exit').map(([code]) => Number(code));
+    expect(documented).toEqual([...known].toSorted((one, other) => one - other));
   });
 
   it('documents each error once', () => {

@@ -1,8 +1,23 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ReeveError } from '../../src/api/errors.ts';
 import { sinceFrom } from '../../src/api/since-words.ts';
+import { MARKS, STATUS_GROUPS } from '../../src/api/status-words.ts';
 import { costWords, shortCount } from '../../src/api/token-words.ts';
+import { STATUSES } from '../../src/lifecycle/status.ts';
+
+describe('a status', () => {
+  it('has a mark that no other has, and stands in one group', () => {
+    expect(new Set(Object.values(MARKS)).size).toBe(STATUSES.length);
+    expect(STATUS_GROUPS.flatMap(({ statuses }) => statuses).toSorted()).toEqual(STATUSES.toSorted());
+  });
+
+  it('has a colour on the page', () => {
+    const sheet = readFileSync(new URL('../../web/src/styles/tokens.css', import.meta.url), 'utf8');
+    expect(STATUSES.filter((status) => !new RegExp(`^\\.is-${status}[,\\s]`, 'm').test(sheet))).toEqual([]);
+  });
+});
 
 describe('a count of tokens', () => {
   it.each([

@@ -40,7 +40,7 @@ describe('a deadline', () => {
     await keeperGone(keeper);
     expect(isAlive(harness)).toBe(false);
     const { status, run: ended } = await sandbox.show('a');
-    expect([status, ended.outcome]).toEqual(['stopped', 'over_budget']);
+    expect([status, ended.outcome]).toEqual(['over-budget', 'over_budget']);
     expect(ended.reason).toMatch(/^it was over the budget of its session of 3 s: \d+ s is spent$/);
   });
 

@@ -1,7 +1,7 @@
 /** What `top` does with keys, lists and answers, as a pure machine. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Status } from '../../src/lifecycle/status.ts';
+import { STATUSES } from '../../src/lifecycle/status.ts';
 import type { Key, KeyName } from '../../src/cli/top/keys.ts';
 import { selectedSession, shownSessions, startState } from '../../src/cli/top/model.ts';
 import type { Effect, Notice, TopEvent, TopState } from '../../src/cli/top/model.ts';
@@ -327,17 +327,6 @@ describe('everywhere', () => {
 });
 
 describe('whatever happens', () => {
-  const statuses: readonly Status[] = [
-    'working',
-    'idle',
-    'needs-input',
-    'unknown',
-    'done',
-    'failed',
-    'stopped',
-    'lost',
-    'superseded',
-  ];
   const text = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 50 }),
     fc.constantFrom(
@@ -352,7 +341,7 @@ describe('whatever happens', () => {
   const session = fc
     .record({
       name: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
-      status: fc.constantFrom(...statuses),
+      status: fc.constantFrom(...STATUSES),
       mode: fc.constantFrom('foreground', 'detached', 'tmux', 'adopted'),
       words: text,
       waitingFor: fc.option(text),

@@ -1,6 +1,7 @@
 /** A webhook's receiver that is slow, down, broken or hostile, and what it gets. */
 import { subscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readPage } from '../docs/page.ts';
 import { eventually } from '../support/processes.ts';
 import { brokenBody, endlessBody, flood, hang, hangUp, startReceiver, status } from './receiver.ts';
 import type { Answer, Receiver } from './receiver.ts';
@@ -47,6 +48,19 @@ it('posts what happened as JSON, with its key in a header', async () => {
   });
   await nothingWaits();
   expect([notifier.health(), stage.log]).toEqual([{ is: 'good', says: 'webhook' }, []]);
+});
+
+it('posts what docs/config.md has as an example, field by field', async () => {
+  const page = readPage('docs/config.md');
+  const example = page.blocks.find(({ language }) => language === 'json')?.text ?? '';
+  const budget = page.spans.find(({ text }) => text.startsWith('{"scope"'))?.text ?? '';
+  const notifier = stage.open({ webhook: receiver.address, on: ['budget'] });
+  const figures = { scope: 'session', kind: 'tokens', spent: 1, limit: 2 };
+  notifier.take({ ...failed(7), kind: 'budget.warned', data: figures });
+  await receiver.gets(1);
+  const { body } = receiver.at(0);
+  expect(Object.keys(JSON.parse(example) as object)).toEqual(Object.keys(body));
+  expect(Object.keys(JSON.parse(budget) as object)).toEqual(Object.keys(Object(body['budget']) as object));
 });
 
 it('tells of a budget with its figures, for people and for programs', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome, Run } from '../../src/lifecycle/run.ts';
-import { deriveLiveness, deriveStatus } from '../../src/lifecycle/status.ts';
+import { deriveLiveness, deriveStatus, STATUS_OF_OUTCOME } from '../../src/lifecycle/status.ts';
 import type { Status } from '../../src/lifecycle/status.ts';
 import { CLAIMED, ENDED, ENDING, EXECUTING, INTENT, RUNNING } from './samples.ts';
 
@@ -11,14 +11,19 @@ const OF_OUTCOME: Readonly<Record<Outcome, Status>> = {
   failed: 'failed',
   never_started: 'failed',
   stopped: 'stopped',
-  cancelled: 'stopped',
-  reaped: 'stopped',
-  over_budget: 'stopped',
+  cancelled: 'cancelled',
+  reaped: 'reaped',
+  over_budget: 'over-budget',
   // Calm, not an error: the session went on in another run.
   superseded: 'superseded',
   // Not a failure: nobody knows how it ended.
   lost: 'lost',
 };
+
+it('no two ways to end share a word, but for what failed and what never began', () => {
+  const words = Object.entries(STATUS_OF_OUTCOME).filter(([outcome]) => outcome !== 'never_started');
+  expect(new Set(words.map(([, status]) => status)).size).toBe(words.length);
+});
 
 describe('the status of a session', () => {
   it.each(Object.entries(OF_OUTCOME))(

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { stringify } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ReeveError } from '../../src/api/errors.ts';
+import { NOTABLE_STATUSES, TOLD_UNASKED } from '../../src/lifecycle/notification.ts';
 import { CONFIG_KEYS } from '../../src/supervisor/config-keys.ts';
 import type { ConfigKey } from '../../src/supervisor/config-keys.ts';
 import { configPath } from '../../src/supervisor/config-path.ts';
@@ -327,6 +328,13 @@ describe('docs/config.md', () => {
         })),
       ),
     );
+  });
+
+  it('explains every change that can be told, and no other', () => {
+    const explained = [...page.matchAll(/^- `([a-z-]+)`(?:, only when listed)?: /gm)].map(([, word]) => word);
+    expect(explained).toEqual(NOTABLE_STATUSES);
+    const unasked = [...page.matchAll(/^- `([a-z-]+)`: /gm)].map(([, word]) => word);
+    expect(unasked).toEqual(TOLD_UNASKED);
   });
 
   it('has an example that can be used and has every key', () => {

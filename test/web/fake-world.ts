@@ -64,6 +64,8 @@ const ENDED: Readonly<Partial<Record<Status, Outcome>>> = {
   failed: 'failed',
   lost: 'lost',
   stopped: 'stopped',
+  cancelled: 'cancelled',
+  'over-budget': 'over_budget',
   superseded: 'superseded',
 };
 

@@ -23,6 +23,9 @@ export const COLOURS: Readonly<Record<Status, Paint>> = {
   failed: red,
   superseded: gray,
   stopped: gray,
+  cancelled: gray,
+  'over-budget': yellow,
+  reaped: gray,
   lost: yellow,
 };
 

@@ -1,4 +1,5 @@
 /** The keys in full. The first lines matter most, for a small screen shows no more. */
+import { MARKS, STATUS_GROUPS } from '../../api/status-words.ts';
 import { span } from '../render/line.ts';
 import type { Line } from '../render/line.ts';
 import { bold, dim } from '../render/style.ts';
@@ -18,10 +19,11 @@ const KEYS: readonly Help[] = [
   ['Ctrl-Z', 'suspend', 'suspend'],
   ['q Ctrl-C', 'quit; nothing that runs is touched', 'quit'],
 ];
-const LEGEND = [
-  '▲ needs you   ? unknown   ● working   ○ idle',
-  '✓ done   ✗ failed   ! lost   ■ stopped   ↷ superseded',
-];
+/** As many as fit into the narrowest screen that has a legend. */
+const MARKS_A_LINE = 4;
+const LEGEND = inLines(
+  STATUS_GROUPS.flatMap(({ statuses }) => statuses).map((status) => `${MARKS[status]} ${status}`),
+);
 
 /** After the search. */
 const REVIEWS_AT = 6;
@@ -36,4 +38,11 @@ export function helpPage(columns: number, board: Board): Line[] {
     span(isLong ? long : short),
   ]);
   return isLong ? [[], ...keys, [], ...LEGEND.map((text) => [span(`  ${text}`, dim)])] : keys;
+}
+
+function inLines(words: readonly string[]): string[] {
+  const lines = Math.ceil(words.length / MARKS_A_LINE);
+  return Array.from({ length: lines }, (_, at) =>
+    words.slice(at * MARKS_A_LINE, (at + 1) * MARKS_A_LINE).join('   '),
+  );
 }

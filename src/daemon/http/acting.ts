@@ -1,6 +1,7 @@
 /** The operations that change something, named as the verbs of the command line that do the same. */
 import { z } from '@hono/zod-openapi';
 import { ReeveError } from '../../api/errors.ts';
+import { heartbeatSchema, removedSchema, sentSchema } from '../../api/machine-schemas.ts';
 import {
   actedSchema,
   childrenSchema,
@@ -239,7 +240,7 @@ function addEnding(app: App, { reeve }: Parts): void {
     group: 'Ending',
     says: 'Forget an ended session, its events and logs.',
     params: SESSION,
-    answer: z.object({ removed: z.array(z.string()) }),
+    answer: removedSchema,
     does: async ({ params }) => ({ removed: [(await reeve.remove(params.session)).name] }),
   });
 }
@@ -271,7 +272,7 @@ function addTalking(app: App, { reeve, context }: Parts): void {
     says: 'Type a message into a session in tmux; done when the harness has taken it.',
     params: SESSION,
     body: z.object({ text: z.string().min(1).max(100_000), queue: z.boolean().default(false) }).strict(),
-    answer: z.object({ session: z.string(), run: z.string(), characters: z.int() }),
+    answer: sentSchema,
     does: ({ params, body, signal }) => reeve.send(params.session, { ...body, signal }),
   });
   addOperation(app, {
@@ -296,7 +297,7 @@ function addTalking(app: App, { reeve, context }: Parts): void {
     group: 'Talking',
     says: 'From inside a run, with its token as bearer: say that it is at work. Fenced.',
     body: z.object({}).strict(),
-    answer: z.object({ accepted: z.boolean(), run: z.string() }),
+    answer: heartbeatSchema,
     forRuns: 'its own run',
     does: async ({ caller }) => {
       if (caller.is === 'run') return reeve.heartbeat(caller);

@@ -1,5 +1,14 @@
 /** The operations about this machine and about Reeve itself, named as the verbs of the command line that do the same. */
 import { z } from '@hono/zod-openapi';
+import {
+  checkSchema,
+  hookReportSchema,
+  hookStatusSchema,
+  pathsSchema,
+  scanSchema,
+  shimChangesSchema,
+  shimStatesSchema,
+} from '../../api/machine-schemas.ts';
 import { actedSchema, daemonSchema } from '../../api/schemas.ts';
 import { doctor } from '../../supervisor/doctor.ts';
 import {
@@ -16,7 +25,6 @@ import type { Parts } from './parts.ts';
 
 const HOOK_TARGETS = ['claude', 'codex', 'gemini', 'opencode'] as const;
 const SHIM_NAMES = [...HOOK_TARGETS, 'code'] as const;
-const changed = z.record(z.string(), z.unknown());
 
 export function addMachine(app: App, parts: Parts): void {
   addItself(app, parts);
@@ -53,11 +61,7 @@ function addItself(app: App, { context, record }: Parts): void {
     name: 'doctor',
     group,
     says: 'Whether the promises can be kept on this machine.',
-    answer: z.object({
-      checks: z.array(
-        z.object({ name: z.string(), is: z.enum(['good', 'poor', 'bad']), says: z.string() }).strict(),
-      ),
-    }),
+    answer: z.object({ checks: z.array(checkSchema) }).strict(),
     does: async () => ({ checks: await doctor({ environment: context.environment }) }),
   });
   addOperation(app, {
@@ -66,12 +70,10 @@ function addItself(app: App, { context, record }: Parts): void {
     name: 'paths',
     group,
     says: 'Where the state is.',
-    answer: z.object({ home: z.string(), store: z.string(), runs: z.string() }).strict(),
+    answer: pathsSchema,
     does: async () => ({ home: context.home.path, store: context.store.place, runs: context.home.runs }),
   });
 }
-
-const text = () => z.string().nullable();
 
 function addOtherOwners(app: App, { reeve }: Parts): void {
   const group = 'Other owners';
@@ -81,36 +83,7 @@ function addOtherOwners(app: App, { reeve }: Parts): void {
     name: 'scan',
     group,
     says: 'Live harnesses on this machine, whoever started them, and what dead ones left behind.',
-    answer: z.object({
-      harnesses: z.array(
-        z
-          .object({
-            pid: z.int(),
-            harness: z.string(),
-            nativeId: text(),
-            state: z.enum(['managed', 'nested', 'unmanaged']),
-            session: text(),
-            run: text(),
-            duplicates: z.array(z.int()),
-            argv: z.array(z.string()),
-            cwd: text(),
-            since: text(),
-            evidence: z.string(),
-          })
-          .strict(),
-      ),
-      leftovers: z.array(
-        z
-          .object({
-            pid: z.int(),
-            name: z.string(),
-            argv: z.array(z.string()),
-            since: text(),
-            mark: z.string(),
-          })
-          .strict(),
-      ),
-    }),
+    answer: scanSchema,
     does: () => reeve.scan(),
   });
   addOperation(app, {
@@ -137,7 +110,7 @@ function addSettings(app: App, { context: { environment } }: Parts): void {
     name: 'hooksStatus',
     group,
     says: 'Whether Reeve’s hooks are in the harnesses’ own settings.',
-    answer: z.object({ hooks: z.array(changed) }),
+    answer: z.object({ hooks: z.array(hookStatusSchema) }).strict(),
     does: async () => ({ hooks: HOOK_TARGETS.map((target) => hookStatusFor(target, environment)) }),
   });
   for (const name of ['install', 'remove'] as const) {
@@ -148,7 +121,7 @@ function addSettings(app: App, { context: { environment } }: Parts): void {
       group,
       says: `${name === 'install' ? 'Put Reeve’s hooks into' : 'Take Reeve’s hooks out of'} a harness’s own settings.`,
       body: hooks,
-      answer: z.object({ hooks: z.array(changed) }),
+      answer: z.object({ hooks: z.array(hookReportSchema) }).strict(),
       does: async ({ body }) => ({ hooks: changeHooksFor(name, body.harnesses, environment) }),
     });
   }
@@ -164,7 +137,7 @@ function addSettings(app: App, { context: { environment } }: Parts): void {
     name: 'shimStatus',
     group,
     says: 'Which wrappers for PATH there are.',
-    answer: changed,
+    answer: shimStatesSchema,
     does: async () => shimStatesIn(SHIM_NAMES, undefined, environment),
   });
   for (const [name, change] of [
@@ -178,7 +151,7 @@ function addSettings(app: App, { context: { environment } }: Parts): void {
       group,
       says: `${name === 'install' ? 'Make' : 'Remove'} wrappers for PATH.`,
       body: shims,
-      answer: changed,
+      answer: shimChangesSchema,
       does: async ({ body }) => change(body.harnesses, body.dir, environment),
     });
   }

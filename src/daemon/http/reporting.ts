@@ -1,6 +1,7 @@
 /** The operations for what runs report of themselves, and for looking at it. */
 import { z } from '@hono/zod-openapi';
 import { ReeveError } from '../../api/errors.ts';
+import { submitSchema, usageAddedSchema } from '../../api/machine-schemas.ts';
 import { submissionDetailSchema, submissionsSchema } from '../../api/schemas.ts';
 import type { RunCredentials } from '../../supervisor/run-credentials.ts';
 import type { Caller } from './access.ts';
@@ -25,7 +26,7 @@ function addSubmitting(app: App, { reeve }: Parts): void {
     group: 'Reporting',
     says: 'From inside a run, with its token as bearer: hand in a text, once. Fenced; a late one is kept aside.',
     body: z.object({ data: z.string(), key }).strict(),
-    answer: z.object({ accepted: z.boolean(), again: z.boolean(), id: z.string() }).strict(),
+    answer: submitSchema,
     forRuns: 'its own run',
     does: async ({ caller, body }) => reeve.submit(body, holderOf(caller)),
   });
@@ -49,19 +50,7 @@ function addSpending(app: App, { reeve }: Parts): void {
         reasoning: tokens,
       })
       .strict(),
-    answer: z
-      .object({
-        accepted: z.boolean(),
-        again: z.boolean(),
-        run: z.string(),
-        model: z.string(),
-        input: z.int(),
-        output: z.int(),
-        cacheRead: z.int(),
-        cacheWrite: z.int(),
-        reasoning: z.int(),
-      })
-      .strict(),
+    answer: usageAddedSchema,
     forRuns: 'its own run',
     does: async ({ caller, body }) => reeve.addUsage(body, holderOf(caller)),
   });

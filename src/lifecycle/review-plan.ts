@@ -3,7 +3,7 @@
  * that counts. One reviewer serves all pull requests of a worker: when it has to go for the sake of one, the others move
  * to the fresh one with it, which is started once, however many changed.
  */
-import { isOpen, isStanding } from './review.ts';
+import { isStanding } from './review.ts';
 import type { Review, Verdict } from './review.ts';
 
 export interface WantedHead {
@@ -52,7 +52,7 @@ export function planReviews({ wanted, reviews, liveRunId, repeat }: ReviewFacts)
   const staying = standing.filter((review) => !isStale(review));
   // A reviewer that works on what nobody wants any more, by this trigger or by one that died half-way, must not go on.
   const mustEnd = reviews.some(
-    (review) => review.state === 'running' && isOpen(review) && (isStale(review) || !isStanding(review)),
+    (review) => review.state === 'running' && (isStale(review) || !isStanding(review)),
   );
   const isWaiting = staying.some(({ state }) => state === 'queued');
   const isNew = heads.some(({ is }) => is === 'create');

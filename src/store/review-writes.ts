@@ -111,8 +111,7 @@ export async function submitReview(
   }
   const because = await refuseSubmission(sql, parts, review, run);
   const result = because === null ? takeReviewStep(review, { kind: 'submit', verdict }, atMs) : null;
-  if (result?.taken === true) {
-    await update(sql, review, result.review);
+  if (result?.taken === true && (await update(sql, review, result.review)) === 1) {
     await sql.run('update reviews set body = ? where id = ?', [body, id]);
     const event = { sessionId: review.sessionId, ...result.event };
     await parts.addEvent(sql, op, atMs, eventFor(event, `run ${runId}`));

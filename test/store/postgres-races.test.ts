@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { openPostgres } from '../../src/store/postgres.ts';
 import { createStore } from '../../src/store/sql-store.ts';
 import type { Sql, SqlDriver } from '../../src/store/sql.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { ReviewPlanWrite, Store } from '../../src/store/store.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { eventually } from '../support/processes.ts';
-import { claimOf, end, many, start, won } from './examples.ts';
+import { claimOf, end, identity, many, start, TOKEN, won } from './examples.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 import { submissionOf } from './submissions.ts';
 
@@ -122,6 +122,105 @@ test('a run that ends waits for its submission, which then stands before the end
   expect(kinds).toStrictEqual(['run.claimed', 'submission.accepted', 'run.ended']);
   await proxy.close();
 });
+
+test('whoever takes over the lock of reviews waits for the plan that its holder is writing', async () => {
+  const proxy = await startFaultProxy(server);
+  const [slow, rival] = [await open(proxy.url(url)), await open()];
+  const { session } = await reviewing(rival);
+  const displace = { sessionId: session.id, token: 'lock-2', holder: identity(8), instead: LOCK };
+  let displacing: Promise<unknown> = Promise.resolve();
+  proxy.atCommits({
+    kind: 'delay',
+    meanwhile: async () => {
+      displacing = rival.takeReviewLock(displace);
+      await eventually('the one who takes over waits', somebodyWaits);
+    },
+  });
+  expect(await slow.writeReviewPlan(planOf(session.id, 'b'))).toBe(true);
+  expect(await displacing).toStrictEqual({ is: 'taken' });
+  expect(await slow.writeReviewPlan(planOf(session.id, 'c'))).toBe(false);
+  await proxy.close();
+});
+
+test('a run that ends waits for the review it submits, which then stands before the end', async () => {
+  const proxy = await startFaultProxy(server);
+  const [slow, rival] = [await open(proxy.url(url)), await open()];
+  const { run, submission } = await reviewing(rival);
+  let ending: Promise<unknown> = Promise.resolve();
+  proxy.atCommits({
+    kind: 'delay',
+    meanwhile: async () => {
+      ending = rival.step(run.id, end());
+      await eventually('the end waits', somebodyWaits);
+    },
+  });
+  expect((await slow.submitReview(submission)).is).toBe('accepted');
+  expect(await ending).toMatchObject({ taken: true });
+  await proxy.close();
+});
+
+test('a review that is over by the time it is written changes no more, even without the lock on its row', async () => {
+  const [driver, rival] = [await openDriver(), await open()];
+  const { session, run } = await reviewing(rival);
+  const cancel = { kind: 'cancel', reason: 'x', when: 'now' } as const;
+  const unlocked = createStore(
+    withoutRowLocks(driver, async () => {
+      await rival.stepReviews([{ id: 'rev-a', step: cancel }], 'ada');
+    }),
+  );
+  const leave = { kind: 'leave', runId: run.id, was: 'executed', how: 'x' } as const;
+  expect(await unlocked.stepReviews([{ id: 'rev-a', step: leave }], 'reconcile')).toStrictEqual([]);
+  expect((await rival.reviews({}))[0]?.review.state).toBe('cancelled');
+  expect(await reviewKinds(rival, session.id)).toStrictEqual([
+    'review.created',
+    'review.started',
+    'review.cancelled',
+  ]);
+});
+
+test('a review that is submitted when it is over is put aside, even without the lock on its row', async () => {
+  const [driver, rival] = [await openDriver(), await open()];
+  const { session, submission } = await reviewing(rival);
+  const cancel = { kind: 'cancel', reason: 'x', when: 'now' } as const;
+  const unlocked = createStore(
+    withoutRowLocks(driver, async () => {
+      await rival.stepReviews([{ id: 'rev-a', step: cancel }], 'ada');
+    }),
+  );
+  expect(await unlocked.submitReview(submission)).toMatchObject({ is: 'refused', isKept: true });
+  expect((await rival.reviews({}))[0]?.review.state).toBe('cancelled');
+  expect(await rival.reviewTexts('rev-a')).toMatchObject({ body: null, late: { body: 'fine' } });
+  expect(await reviewKinds(rival, session.id)).toStrictEqual([
+    'review.created',
+    'review.started',
+    'review.cancelled',
+    'review.fenced',
+  ]);
+});
+
+const LOCK = 'lock-1';
+
+/** A review that a run is at. */
+async function reviewing(store: Store) {
+  const { session } = await won(store, claimOf('worker'));
+  const { run } = await won(store, claimOf('reviewer'));
+  await store.takeReviewLock({ sessionId: session.id, token: LOCK, holder: identity(7), instead: null });
+  await store.writeReviewPlan(planOf(session.id, 'a'));
+  await store.stepReviews([{ id: 'rev-a', step: { kind: 'bind', runId: run.id } }], 'ada');
+  const submission = { id: 'rev-a', runId: run.id, token: TOKEN, verdict: 'approve', body: 'fine' } as const;
+  return { session, run, submission };
+}
+
+function planOf(sessionId: string, head: string): ReviewPlanWrite {
+  const wanted = { pr: head, head, tree: null };
+  const created = [{ ...wanted, id: `rev-${head}`, state: 'queued' as const }];
+  return { sessionId, lockToken: LOCK, actor: 'ada', heads: [wanted], created, steps: [] };
+}
+
+async function reviewKinds(store: Store, sessionId: string): Promise<readonly string[]> {
+  const kinds = (await store.eventsOf(sessionId)).map(({ kind }) => kind);
+  return kinds.filter((kind) => kind.startsWith('review.'));
+}
 
 /** Injects the fault: rows are read without their lock, and the rival comes right after the first read. */
 function withoutRowLocks(driver: SqlDriver, rival: () => Promise<void>): SqlDriver {

@@ -1,6 +1,8 @@
 /** Who listens for what is written, on a connection that is lost, or to a server that is away. */
+import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { connectPostgres } from '../../src/store/postgres-connect.ts';
 import { planFrom } from '../../src/store/postgres-parameters.ts';
 import { watchPostgres } from '../../src/store/postgres-watch.ts';
@@ -85,5 +87,116 @@ describe('who watches', () => {
     await eventually('it is made', () => state.made === 2);
     await eventually('it is ended', async () => (await watchers(url)).length === 0);
     expect(calls).toBe(0);
+  });
+
+  describe('by a connection that the test has in its hand', () => {
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+    const connected = async () => {
+      const options = { applicationName: 'watching', queryTimeoutMs: 5_000 };
+      return connectPostgres(planFrom(await server.createDatabase(), {}), options);
+    };
+    const lastSeq = async () => 0;
+
+    test('and stops makes no other connection', async () => {
+      const client = await connected();
+      const gone = once(client, 'end');
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const stop = await watchPostgres({ connect: async () => client, lastSeq }, () => {});
+      stop();
+      await gone;
+      await turn();
+      // Whoever is to connect again waits a while first.
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    test('and cannot listen is told why, and leaves no connection', async () => {
+      const client = await connected();
+      let isOver = false;
+      client.once('end', () => (isOver = true));
+      const mute = Object.assign(client, { query: () => Promise.reject(new Error('It does not listen.')) });
+      const watch = watchPostgres({ connect: async () => mute, lastSeq }, () => {});
+      await expect(watch).rejects.toThrow('It does not listen.');
+      expect(isOver).toBe(true);
+    });
+  });
+});
+
+describe('who watches where listening hears nothing', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Its time is the test's: `nextLook` is when it asks the store again. */
+  async function asking(url: string, disguise: (client: pg.Client) => pg.Client = (client) => client) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const state = { calls: 0, connections: 0, lastSeq: async () => 0 };
+    const connect = async () => {
+      const options = { applicationName: 'asking', queryTimeoutMs: 5_000 };
+      const client = await connectPostgres(planFrom(url, {}), options);
+      state.connections += 1;
+      client.once('end', () => (state.connections -= 1));
+      return disguise(client);
+    };
+    const source = { connect, lastSeq: () => state.lastSeq() };
+    const stop = await watchPostgres(source, () => (state.calls += 1));
+    return { state, stop, nextLook: () => vi.advanceTimersToNextTimerAsync() };
+  }
+  /** A pooler numbers its clients itself. */
+  const pooled = (client: pg.Client) => Object.assign(client, { processID: 0 });
+  const away = () => Promise.reject(new Error('The store is away.'));
+
+  test('keeps no connection, asks again and again, and is told once of what was written', async () => {
+    const { state, stop, nextLook } = await asking(await server.createDatabase(), pooled);
+    expect(state.connections).toBe(0);
+    await nextLook();
+    expect(state.calls).toBe(0);
+    state.lastSeq = async () => 1;
+    await nextLook();
+    await nextLook();
+    expect(state.calls).toBe(1);
+    stop();
+  });
+
+  test('asks on while the store is away, and is told only of what was written meanwhile', async () => {
+    const { state, stop, nextLook } = await asking(await server.createDatabase(), pooled);
+    state.lastSeq = away;
+    await nextLook();
+    await nextLook();
+    state.lastSeq = async () => 0;
+    await nextLook();
+    expect(state.calls).toBe(0);
+    state.lastSeq = away;
+    await nextLook();
+    state.lastSeq = async () => 1;
+    await nextLook();
+    expect(state.calls).toBe(1);
+    stop();
+  });
+
+  test('is not told after it stopped, nor is the store asked any more', async () => {
+    const { state, stop, nextLook } = await asking(await server.createDatabase(), pooled);
+    state.lastSeq = async () => {
+      stop();
+      return 1;
+    };
+    await nextLook();
+    await nextLook();
+    expect([state.calls, vi.getTimerCount()]).toStrictEqual([0, 0]);
+  });
+
+  test('asks a standby too, which knows no listening', async () => {
+    const standby = await startPostgres({ standbyOf: server });
+    try {
+      const { state, stop, nextLook } = await asking(standby.url('postgres'));
+      state.lastSeq = async () => 1;
+      await nextLook();
+      expect(state.calls).toBe(1);
+      stop();
+    } finally {
+      vi.useRealTimers();
+      await standby.stop();
+    }
   });
 });

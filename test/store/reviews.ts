@@ -1,6 +1,7 @@
 /** The part of the store's contract about reviews: plans written whole, one standing review a pull request, submissions. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReviewPlanWrite, ReviewSubmission, Store } from '../../src/store/store.ts';
+import { TakenElsewhere } from '../../src/store/taken-elsewhere.ts';
 import type { Database, Engine } from './engine.ts';
 import { claimOf, end, identity, intend, many, TOKEN, won } from './examples.ts';
 
@@ -194,6 +195,17 @@ function describePlan(): void {
     expect(await two.reviews({ reference: 'rev-' })).toStrictEqual([]);
   });
 
+  test('about a head that is known already leaves the time at which it became the head', async () => {
+    const changedAt = async () =>
+      (await database.sql('select changed_at from review_heads')).map((row) => Number(row['changed_at']));
+    await write({ heads: [{ pr: '1', head: 'a', tree: null }] });
+    await database.sql('update review_heads set changed_at = 1');
+    await write({ heads: [{ pr: '1', head: 'a', tree: null }] });
+    expect(await changedAt()).toStrictEqual([1]);
+    await write({ heads: [{ pr: '1', head: 'b', tree: null }] });
+    expect(await changedAt()).not.toStrictEqual([1]);
+  });
+
   test('without the lock writes nothing', async () => {
     expect(await write({ created: [queued('1', 'a')], lockToken: 'lock-2' })).toBe(false);
     expect(await states()).toStrictEqual([]);
@@ -311,6 +323,20 @@ function describeSubmission(): void {
     ['of an older head', () => write({ heads: [{ pr: '1', head: 'b', tree: null }] }), /head of 1 is b/],
     ['of a reviewer that is over', () => one.step(reviewer, end()), /ended/],
     [
+      'waiting for its next reviewer',
+      (id) => {
+        const leave = { kind: 'leave', runId: reviewer, was: 'executed', how: 'x' } as const;
+        return one.stepReviews(
+          [
+            { id, step: { kind: 'move' } },
+            { id, step: leave },
+          ],
+          'ada',
+        );
+      },
+      /waits/,
+    ],
+    [
       'with its next reviewer',
       async (id) => {
         const leave = { kind: 'leave', runId: reviewer, was: 'executed', how: 'x' } as const;
@@ -347,12 +373,72 @@ function describeSubmission(): void {
     ['with a token that is not the run’s', async () => ({ token: 'x' })],
     ['by a run that is none', async () => ({ runId: 'r-none' })],
     ['by a run of somebody else', async () => ({ runId: (await won(one, claimOf('x'))).run.id })],
+    [
+      'by the reviewer of another pull request',
+      async () => {
+        const { run } = await won(one, claimOf('x'));
+        await write({ created: [queued('2', 'a')] });
+        await one.stepReviews([{ id: 'rev-2-a', step: { kind: 'bind', runId: run.id } }], 'ada');
+        return { runId: run.id };
+      },
+    ],
   ])('%s is refused, and nothing is kept', async (_, changes) => {
     const id = await running();
     const submission = submissionOf(id, await changes());
+    const before = [await states(), await kinds()];
     expect(await two.submitReview(submission)).toMatchObject({ is: 'refused', isKept: false });
     expect(await two.reviewTexts(id)).toStrictEqual({ body: null, late: null });
-    expect(await states()).toStrictEqual(['rev-1-a running']);
+    expect([await states(), await kinds()]).toStrictEqual(before);
+  });
+
+  test.each<[string, Partial<ReviewSubmission>]>([
+    ['verdict', { verdict: 'changes' }],
+    ['text', { body: 'on second thoughts' }],
+  ])('with another %s than the first is refused, put aside, and the first stands', async (_, changes) => {
+    const id = await running();
+    const first = await one.submitReview(submissionOf(id));
+    const again = submissionOf(id, changes);
+    expect(await two.submitReview(again)).toStrictEqual({
+      is: 'refused',
+      because: expect.stringMatching(/submitted/),
+      isKept: true,
+    });
+    const [record] = await two.reviews({ reference: id });
+    expect({ is: 'accepted', review: record?.review }).toStrictEqual(first);
+    expect(await two.reviewTexts(id)).toStrictEqual({
+      body: 'fïne 😀',
+      late: { body: again.body, because: expect.stringMatching(/submitted/) },
+    });
+  });
+
+  test('that was put aside is told once, however often it comes; another text or reason is told anew', async () => {
+    const id = await running();
+    await one.stepReviews([{ id, step: { kind: 'cancel', reason: 'x', when: 'reviewer_over' } }], 'ada');
+    const late = async (body: string) => {
+      const result = await two.submitReview(submissionOf(id, { body }));
+      const fenced = (await kinds()).filter((kind) => kind === 'review.fenced').length;
+      const because = result.is === 'refused' ? result.because : null;
+      expect(result).toStrictEqual({ is: 'refused', because, isKept: true });
+      expect((await two.reviewTexts(id)).late).toStrictEqual({ body, because });
+      return fenced;
+    };
+    expect([await late('a'), await late('a'), await late('b'), await late('b')]).toStrictEqual([1, 1, 2, 2]);
+    const over = { kind: 'leave', runId: reviewer, was: 'executed', how: 'x' } as const;
+    await one.stepReviews([{ id, step: over }], 'ada');
+    expect([await late('b'), await late('b')]).toStrictEqual([3, 3]);
+  });
+
+  test('from a spool that somebody else has taken in changes nothing, and is not told as a late one', async () => {
+    const id = await running();
+    const before = [await two.reviews({}), await two.lastSeq()];
+    const gone = submissionOf(id, { isStillLeft: () => false });
+    await expect(two.submitReview(gone)).rejects.toBeInstanceOf(TakenElsewhere);
+    expect([await two.reviews({}), await two.lastSeq()]).toStrictEqual(before);
+    expect(await two.submitReview({ ...gone, isStillLeft: () => true })).toMatchObject({ is: 'accepted' });
+    await one.step(reviewer, end());
+    const changed = { ...gone, body: 'the copy of a slow reader' };
+    await expect(two.submitReview(changed)).rejects.toBeInstanceOf(TakenElsewhere);
+    expect(await two.reviewTexts(id)).toStrictEqual({ body: 'fïne 😀', late: null });
   });
 
   test('of what is not there is refused', async () => {

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SCHEMA_VERSION } from '../../src/store/schema-version.ts';
 import { launchIn } from '../support/launch.ts';
 import { buildNext, install, TODAY } from '../support/other-build.ts';
@@ -21,8 +21,8 @@ const LONG_MS = 180_000;
 let build: OtherBuild;
 beforeAll(async () => {
   build = await buildNext();
+  return build.remove;
 });
-afterAll(() => build.remove());
 
 /** Through an installation that begins as today's build, and through the next one somewhere else. */
 let today: Sandbox;

@@ -27,7 +27,7 @@ export interface OtherBuild {
   readonly root: string;
   /** As it calls itself. */
   readonly name: string;
-  remove(): void;
+  readonly remove: () => void;
 }
 
 /** Today's build. */

@@ -19,9 +19,12 @@ export async function withReeve(work: (reeve: Reeve) => Promise<number>): Promis
 
 /** For a command that does one thing: it waits for a store that is failing over, and says so to whoever sits there. */
 export function openPatiently(): Promise<Reeve> {
-  const tell = (words: string) => void process.stderr.write(`${printable(words)}\n`);
   const patience = { forMs: waitSeconds() * 1_000, ...(process.stderr.isTTY ? { tell } : {}) };
   return openReeve({ patience, tell });
+}
+
+export function tell(words: string): void {
+  process.stderr.write(`${printable(words)}\n`);
 }
 
 function waitSeconds(): number {

@@ -5,11 +5,11 @@
 import { DatabaseSync } from './sqlite-binding.ts';
 import { RESULT, resultOf } from './sqlite-result.ts';
 
-/** Null when somebody else holds it; otherwise how to give it back. */
-export function holdAlone(path: string): (() => void) | null {
+/** Null when somebody else holds it for longer than this; otherwise how to give it back. */
+export function holdAlone(path: string, waitMs: number): (() => void) | null {
   const file = new DatabaseSync(path);
   try {
-    file.exec('pragma busy_timeout = 0; begin exclusive');
+    file.exec(`pragma busy_timeout = ${waitMs}; begin exclusive`);
     return () => file.close();
   } catch (error) {
     file.close();

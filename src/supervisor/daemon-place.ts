@@ -2,7 +2,7 @@
  * The one daemon of a state directory. Who it is stands in `daemon/daemon.json`; that it is the only one is the lock's
  * doing, which ends with the process. The record may be stale, so it is believed only of a process that is proven alive.
  */
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -62,9 +62,24 @@ export function prepareDaemonPlace(home: Home): DaemonPlace {
   return place;
 }
 
+/** Whoever only looks whether the lock is held has it for a moment; a daemon keeps it. */
+const LOOK_MS = 500;
+
 /** Null while another one is there. */
 export function becomeDaemon(home: Home): (() => void) | null {
-  return holdAlone(prepareDaemonPlace(home).lock);
+  return holdAlone(prepareDaemonPlace(home).lock, LOOK_MS);
+}
+
+/**
+ * Whether anybody acts as the daemon. One that has let go of the lock does nothing any more, although its process may be
+ * there for as long as somebody waits for that.
+ */
+function isServed(home: Home, waitMs: number): boolean {
+  const { lock } = daemonPlace(home);
+  if (!existsSync(lock)) return false;
+  const release = holdAlone(lock, waitMs);
+  release?.();
+  return release === null;
 }
 
 /** Only by the one that holds the lock. */
@@ -114,14 +129,17 @@ export function findDaemon(machine: Machine): DaemonSeen {
   return liveness.is === 'dead' ? { is: 'none' } : { is: 'unknown', record, because: liveness.because };
 }
 
-/** It would go on by rules that are not in force any more, and end what should live. */
+/**
+ * It would go on by rules that are not in force any more, and end what should live. A daemon opens the store before it
+ * takes the lock, so whoever holds that while the store is still to be upgraded is an older one, on record or not yet.
+ */
 export function refuseBesideOlderDaemon(machine: Machine): void {
+  if (!isServed(machine.home, LOOK_MS)) return;
   const seen = findDaemon(machine);
-  if (seen.is === 'none' || seen.record.schema === ownBuild().schema) return;
-  const { pid, version } = summarise(seen.record);
+  const who = seen.is === 'none' ? '' : `: pid ${seen.record.process.pid}, version ${seen.record.version}`;
   throw new ReeveError(
     'daemon_older',
-    `The store has to be upgraded, but a daemon of an older Reeve still uses it: pid ${pid}, version ${version}.`,
+    `The store has to be upgraded, but a daemon of an older Reeve still uses it${who}.`,
     { hint: 'Put this one in its place: reeve serve --replace --detach    Or end it: reeve serve stop' },
   );
 }
@@ -189,11 +207,7 @@ export function stopDaemon(machine: Machine): Promise<DaemonRecord | null> {
 
 /** The same for whoever takes its place. One that was started in the foreground may wait for the end of that one. */
 export function displaceDaemon(machine: Machine): Promise<DaemonRecord | null> {
-  return endDaemon(machine, () => {
-    const release = becomeDaemon(machine.home);
-    release?.();
-    return release !== null;
-  });
+  return endDaemon(machine, () => !isServed(machine.home, 0));
 }
 
 async function endDaemon(machine: Machine, hasLetGo: () => boolean): Promise<DaemonRecord | null> {

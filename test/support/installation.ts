@@ -23,13 +23,15 @@ export function installAt(root: string): Installation {
   putBack();
   cpSync(join(REPOSITORY, 'package.json'), join(root, 'package.json'));
   symlinkSync(join(REPOSITORY, 'node_modules'), join(root, 'node_modules'));
-  const { build } = JSON.parse(readFileSync(join(dist, 'build.json'), 'utf8')) as { build: string };
+  const { build } = JSON.parse(readFileSync(join(dist, NAME), 'utf8')) as { build: string };
   const cli = join(dist, 'reeve.cjs');
-  const update = () => {
+  const update = (finish = () => {}) => {
     const other = build.split('').toReversed().join('');
-    const names = filesIn(dist);
+    // Its name comes last, as in a real build: a daemon that reads it may take the rest for complete, however long we take.
+    const names = filesIn(dist).toSorted((a, b) => Number(a === NAME) - Number(b === NAME));
     const parts = names.filter((name) => PART.test(name));
     for (const name of names) {
+      if (name === NAME) finish();
       let text = readFileSync(join(dist, name), 'utf8').replaceAll(build, other);
       for (const part of parts) text = text.replaceAll(part, `updated-${part}`);
       rmSync(join(dist, name));
@@ -40,17 +42,15 @@ export function installAt(root: string): Installation {
   return {
     cli,
     build,
-    update,
-    updateToBroken: (code) => {
-      const other = update();
-      writeFileSync(cli, `process.exit(${code})`);
-      return other;
-    },
+    update: () => update(),
+    updateToBroken: (code) => update(() => writeFileSync(cli, `process.exit(${code})`)),
     remove: () => rmSync(dist, { recursive: true }),
     putBack,
   };
 }
 
+/** Which build it is. */
+const NAME = 'build.json';
 /** The name of a part has a hash, so every build has others. */
 const PART = /^.+-[\w-]{8}\.c?js$/;
 

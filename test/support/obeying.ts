@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { SessionDetail } from '../../src/supervisor/list.ts';
 import { eventually } from './processes.ts';
-import { CLI, withJson } from './sandbox.ts';
+import { withJson } from './sandbox.ts';
 import type { Sandbox } from './sandbox.ts';
 
 interface Inside {
@@ -54,7 +54,9 @@ export async function startObeying(
   };
   const reeve = (args: readonly string[]) =>
     does(
-      [process.execPath, CLI, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' '),
+      [process.execPath, sandbox.cli, ...args]
+        .map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)
+        .join(' '),
     );
   return {
     started: await sandbox.show(name),

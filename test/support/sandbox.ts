@@ -32,6 +32,10 @@ export interface Sandbox {
   readonly root: string;
   readonly home: string;
   readonly env: Record<string, string>;
+  /** The program that all of this goes through. */
+  readonly cli: string;
+  /** The same place through the program of another build. */
+  through(cli: string): Sandbox;
   /** Runs the CLI to its end. */
   reeve(args: readonly string[], options?: { env?: Record<string, string>; cwd?: string }): Promise<Finished>;
   /** The same with --json, which must exit as expected and print one JSON value. */
@@ -61,10 +65,18 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
     REEVE_HOME: home,
     ...extra,
   };
-  const seen: Seen[] = [];
-  const children: ChildProcess[] = [];
+  return through({ root, home, env, seen: [], children: [] }, CLI);
+}
+
+interface Place extends Pick<Sandbox, 'root' | 'home' | 'env'> {
+  readonly seen: Seen[];
+  readonly children: ChildProcess[];
+}
+
+function through(place: Place, cli: string): Sandbox {
+  const { root, home, env, seen, children } = place;
   const start = (args: readonly string[], options: SpawnOptions = {}) => {
-    const child = spawn(process.execPath, [CLI, ...args], {
+    const child = spawn(process.execPath, [cli, ...args], {
       cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -86,6 +98,8 @@ export function createSandbox(extra: Record<string, string> = {}): Sandbox {
     root,
     home,
     env,
+    cli,
+    through: (other) => through(place, other),
     reeve,
     json,
     show: (session) => shown(env, session),

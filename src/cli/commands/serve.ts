@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../../api/errors.ts';
 import { age } from '../../api/time-words.ts';
 import { readConfig } from '../../supervisor/config.ts';
-import { openMachine } from '../../supervisor/context.ts';
+import { openContext, openMachine } from '../../supervisor/context.ts';
 import { checkEnvironment } from '../../supervisor/environment-check.ts';
 import type { Machine } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
@@ -25,6 +25,7 @@ import { loadWholeProgram } from '../../supervisor/own-program.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
+import { tell } from '../with-reeve.ts';
 
 export interface ServeOptions extends OutputOptions {
   readonly detach?: boolean;
@@ -48,7 +49,10 @@ export async function serve(action: string | undefined, options: ServeOptions): 
   // Before the one that is there is ended, and said here rather than in a log.
   readConfig(machine.environment);
   await checkEnvironment(machine.environment);
-  if (options.replace === true) await displaceDaemon(machine);
+  if (options.replace === true) {
+    await tryStoreBesideOther();
+    await displaceDaemon(machine);
+  }
   return options.detach === true ? inBackground(machine, options) : here(options);
 }
 
@@ -63,6 +67,24 @@ export function refuseInside({ environment }: Machine): void {
       hint: 'Start it from a terminal outside.',
     },
   );
+}
+
+/**
+ * A store that the new daemon could not use, perhaps because a newer Reeve has upgraded it, is no reason to end the one
+ * that is there. One that waits for that end to be upgraded is.
+ */
+async function tryStoreBesideOther(): Promise<void> {
+  try {
+    await tryStore();
+  } catch (error) {
+    if (!(error instanceof ReeveError && error.code === 'daemon_older')) throw error;
+  }
+}
+
+/** Whoever starts a daemon hears here that the store was upgraded, or why it cannot be used, and not from a log. */
+async function tryStore(): Promise<void> {
+  const { store } = await openContext({ tell });
+  await store.close();
 }
 
 async function here(options: ServeOptions): Promise<number> {
@@ -137,6 +159,7 @@ async function inBackground(machine: Machine, options: ServeOptions): Promise<nu
 
 /** Answers once the daemon does. */
 export async function startDaemon(machine: Machine, port: number | undefined): Promise<DaemonRecord> {
+  await tryStore();
   const { log } = daemonPlace(machine.home);
   const before = beginLog(machine, log);
   const file = openSync(log, 'a', 0o600);

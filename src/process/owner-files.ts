@@ -11,7 +11,7 @@ import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
-import { readFile } from './reading.ts';
+import { readFile, readText } from './reading.ts';
 import { userHome } from './user-home.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -114,60 +114,125 @@ export function readAnnouncement(path: string): Announcement | null {
   }
 }
 
-/** Everything that is written down in the directory, true or not any more. */
+const SESSION_FILE = /^(?:session|installed|id)-/;
+
+/**
+ * Everything that is written down in the directory, true or not any more; once for each file that a session has. One that
+ * cannot be read is left out: whoever asks for its session reads that very file, and is refused.
+ */
 export function announcementsIn(directory: string): readonly Announcement[] {
   return readdirSync(directory)
-    .filter((name) => name.startsWith('session-'))
-    .flatMap((name) => readAnnouncement(join(directory, name)) ?? []);
-}
-
-/** The same from the hands of the living keepers, where the directory was removed or put aside under them. */
-export function announcementsHeld(table: ProcessTable): readonly Announcement[] {
-  return table.all().flatMap((fact) => announcementsHeldBy(fact));
+    .filter((name) => SESSION_FILE.test(name))
+    .flatMap((name) => {
+      try {
+        return readAnnouncement(join(directory, name)) ?? [];
+      } catch {
+        return [];
+      }
+    });
 }
 
 /** What stands in files of owners; or in the hands of the keepers that hold one of that name, in whatever place by now. */
-export function announcementsOf(table: ProcessTable, paths: readonly string[]): readonly Announcement[] {
+export function announcementsOf(
+  table: ProcessTable,
+  directory: string,
+  paths: readonly string[],
+): readonly Announcement[] {
   const written = paths.map((path) => ({ path, announcement: readAnnouncement(path) }));
   const missing = written.flatMap(({ path, announcement }) =>
     announcement === null ? [basename(path)] : [],
   );
-  return [
-    ...written.flatMap(({ announcement }) => announcement ?? []),
-    ...(missing.length === 0 ? [] : table.all().flatMap((fact) => announcementsHeldBy(fact, missing))),
-  ];
+  if (missing.length === 0) return written.flatMap(({ announcement }) => announcement ?? []);
+  const { announcements, doubt } = announcementsHeld(table, directory, missing);
+  if (doubt !== null) throw doubt;
+  return [...written.flatMap(({ announcement }) => announcement ?? []), ...announcements];
 }
 
-/** None of what is no keeper. */
-export function announcementsHeldBy(
-  { pid, name, isZombie }: ProcessFact,
+/**
+ * The same from the hands of the living keepers, where the directory was removed or put aside under them. `doubt`: one of
+ * them may not be looked into, and no file says what it holds.
+ */
+export function announcementsHeld(
+  table: ProcessTable,
+  directory: string,
   /** Only in files of these names. */
   files: readonly string[] | null = null,
-): readonly Announcement[] {
-  if (isZombie || !name.startsWith('reeve-keeper')) return [];
-  return descriptorsOf(pid).flatMap((path) => {
-    try {
-      if (files?.includes(nameOf(path)) === false || !isSmallFile(path)) return [];
-      return parseAnnouncement(readFileSync(path, 'utf8')) ?? [];
-    } catch (error) {
-      return noneOf(pid, error);
-    }
-  });
+): { readonly announcements: readonly Announcement[]; readonly doubt: ReeveError | null } {
+  const announcements: Announcement[] = [];
+  let doubt: ReeveError | null = null;
+  for (const fact of table.all()) {
+    const held = handsOf(fact, files);
+    announcements.push(...held.announcements);
+    if (held.failed !== null && writtenOf(directory, fact).length === 0)
+      doubt ??= unreadKeeper(fact.pid, held.failed);
+  }
+  return { announcements, doubt };
 }
 
-const WITHHELD = new Set<unknown>(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+/** Of one keeper; where it may not be looked into, what the files say that it holds. None of what is no keeper. */
+export function announcementsHeldBy(fact: ProcessFact, directory: string): readonly Announcement[] {
+  const { announcements, failed } = handsOf(fact, null);
+  if (failed === null) return announcements;
+  const written = writtenOf(directory, fact);
+  if (written.length === 0) throw unreadKeeper(fact.pid, failed);
+  return written;
+}
 
-/** Gone in between, or another user's, whose runs are not this one's to announce. Any other failure says nothing. */
-function noneOf(pid: number, error: unknown): readonly never[] {
-  if (error instanceof Error && 'code' in error && WITHHELD.has(error.code)) return [];
-  throw new ReeveError(
-    'unproven',
-    `What the keeper ${pid} holds cannot be read, so who owns what is not known.`,
-    {
-      hint: 'Nothing was done. Try again.',
-      cause: error,
-    },
+function writtenOf(directory: string, { pid, startTime }: ProcessFact): readonly Announcement[] {
+  return announcementsIn(directory).filter(
+    ({ run: { keeper } }) => keeper.pid === pid && keeper.startTime === startTime,
   );
+}
+
+interface Hands {
+  readonly announcements: readonly Announcement[];
+  /** Why not all that it holds could be read. */
+  readonly failed: unknown;
+}
+
+function handsOf({ pid, name, isZombie }: ProcessFact, files: readonly string[] | null): Hands {
+  if (isZombie || !name.startsWith('reeve-keeper')) return { announcements: [], failed: null };
+  const announcements: Announcement[] = [];
+  let failed: unknown = null;
+  const attempt = (reads: () => void): void => {
+    try {
+      reads();
+    } catch (error) {
+      if (!isNoneOfOurs(pid, error)) failed ??= error;
+    }
+  };
+  attempt(() => {
+    for (const path of descriptorsOf(pid)) {
+      attempt(() => {
+        if (files?.includes(nameOf(path)) === false || !isSmallFile(path)) return;
+        const announcement = parseAnnouncement(readFileSync(path, 'utf8'));
+        if (announcement !== null) announcements.push(announcement);
+      });
+    }
+  });
+  return { announcements, failed };
+}
+
+/**
+ * Gone in between; or another user's, whose runs are not this one's to announce. A keeper of this user may be closed to it
+ * as well, when it was started with other groups or capabilities. Any other failure says nothing.
+ */
+function isNoneOfOurs(pid: number, error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'ENOENT' || code === 'ESRCH') return true;
+  return (code === 'EACCES' || code === 'EPERM') && !isOfThisUser(pid);
+}
+
+/** Whoever it acts as: that a process is closed to others hides its owner, but not this line. */
+function isOfThisUser(pid: number): boolean {
+  const status = readText(`/proc/${pid}/status`);
+  const [, real] = status.is === 'read' ? (/^Uid:\s+(\d+)/m.exec(status.value) ?? []) : [];
+  return real !== undefined && Number(real) === process.getuid?.();
+}
+
+function unreadKeeper(pid: number, cause: unknown): ReeveError {
+  const message = `What the keeper ${pid} holds cannot be read, so who owns what is not known.`;
+  return new ReeveError('unproven', message, { hint: 'Nothing was done. Try again.', cause });
 }
 
 /** The kernel says so of a file that was removed. */
@@ -176,11 +241,7 @@ function nameOf(descriptor: string): string {
 }
 
 function descriptorsOf(pid: number): readonly string[] {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).map((number) => `/proc/${pid}/fd/${number}`);
-  } catch (error) {
-    return noneOf(pid, error);
-  }
+  return readdirSync(`/proc/${pid}/fd`).map((number) => `/proc/${pid}/fd/${number}`);
 }
 
 /** A log has any size, and a terminal or a pipe would be waited for. */

@@ -18,6 +18,7 @@ import { ancestorsOf, harnessAt } from './discovery.ts';
 import type { LiveHarness } from './discovery.ts';
 import { newId } from './new-id.ts';
 import { elsewhereError } from './owner-words.ts';
+import { requireOwnersKnown } from './ownership/continuity.ts';
 import { ownerElsewhere } from './ownership/elsewhere.ts';
 import { holderOf } from './ownership/holder.ts';
 import { runOf } from './ownership/manager.ts';
@@ -44,6 +45,7 @@ export async function adopt(
   await refuseOwned(context, harness);
   await refuseHeld(context, harness, options.session);
   refuseFromInside(context, harness);
+  await requireOwnersKnown(context);
   const token = randomBytes(24).toString('base64url');
   const isLimited = await checkConfig(context);
   const claimed = await claim(context, harness, options.session, hashToken(token));

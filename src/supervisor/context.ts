@@ -21,6 +21,8 @@ export interface Context {
   /** Who acts, as the record will say: a person, or the run inside which this happens. */
   readonly actor: string;
   readonly environment: Environment;
+  /** When the store was opened, it was not known whether it knows all who live: asked again before anything is claimed. */
+  readonly isInDoubt?: boolean;
   /** The run whose keeper started this process to watch it: of that run's tree, this process is no part. */
   readonly watches?: string;
 }
@@ -82,8 +84,8 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
     environment: options.store === undefined ? environment : { ...environment, REEVE_STORE: options.store },
   };
   try {
-    await keepContinuity(context);
-    return context;
+    const doubt = await keepContinuity(context);
+    return doubt === null ? context : { ...context, isInDoubt: true };
   } catch (error) {
     await store.close();
     throw error;

@@ -35,9 +35,10 @@ import { parentFor, refuseChild } from './parentage.ts';
 import type { ChildRequest } from './parentage.ts';
 import { isOnOtherHost, notEnded } from './reach.ts';
 import { newId } from './new-id.ts';
-import { keepContinuity, registerHost } from './ownership/continuity.ts';
+import { requireOwnersKnown } from './ownership/continuity.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import { holderOf } from './ownership/holder.ts';
+import type { Holder } from './ownership/holder.ts';
 import { requireSameProgram } from './own-program.ts';
 import { requireProgram } from './require-program.ts';
 import { startClaimed } from './start-claimed.ts';
@@ -143,14 +144,13 @@ async function checkBeforeEnding(
 ): Promise<void> {
   requireProgram(context, order.launch.execution[0] ?? '', order.cwd);
   await checkBudget(context, order, existing);
+  // Where it cannot be read who holds the session, the start would be refused once its owner is gone.
+  await holderFor(context, existing, order);
 }
 
 async function launchOnce(context: Context, request: LaunchRequest): Promise<LaunchResult> {
   const order = await checkedRequest(context, request);
-  if (context.store.engine === 'postgres') {
-    await keepContinuity(context);
-    await registerHost(context);
-  }
+  await requireOwnersKnown(context);
   if (order.mode === 'tmux') await (await import('./pane-keeper.ts')).requirePane(context);
   let replaced: EndedRun | null = null;
   const ended: LiveHarness[] = [];
@@ -226,14 +226,23 @@ async function execution(
   return { ...prepared, environment: { ...own, ...prepared.environment } };
 }
 
+/** Throws where the answer cannot be read. */
+function holderFor(
+  context: Context,
+  existing: SessionWithRun | null,
+  { session: wanted, launch: { adapter, nativeId, mayExist } }: Order,
+): Promise<Holder | null> {
+  const session = { name: existing?.session.name ?? wanted, id: existing?.session.id };
+  return holderOf(context, { session, harness: adapter.name, nativeId, mayExist });
+}
+
 /** Somebody owns it of whom this store knows nothing: put on record again, or named. */
 async function dealWithHolder(
   context: Context,
   existing: SessionWithRun | null,
-  { session: wanted, launch: { adapter, nativeId, mayExist } }: Order,
+  order: Order,
 ): Promise<'announced' | Extract<LaunchResult, { is: 'elsewhere' }> | null> {
-  const session = { name: existing?.session.name ?? wanted, id: existing?.session.id };
-  const holder = await holderOf(context, { session, harness: adapter.name, nativeId, mayExist });
+  const holder = await holderFor(context, existing, order);
   if (holder === null) return null;
   const { home, session: its, run } = holder.announcement;
   if (!holder.isForgotten)

@@ -6,7 +6,7 @@ import { directoryOf, placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/re
 import type { OutOfReach, Place } from '../lifecycle/reach.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { maySignal } from '../process/may-signal.ts';
-import { announcementsHeldBy } from '../process/owner-files.ts';
+import { announcementsHeldBy, ownersDirectory } from '../process/owner-files.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { homeAt } from './home.ts';
@@ -86,10 +86,11 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 /** The state directory as its living keeper has it in its hands. */
-function directoryHeld({ table }: Context, { id, keeper }: Run): string | null {
+function directoryHeld({ table, environment }: Context, { id, keeper }: Run): string | null {
   const reading = keeper === null ? null : table.read(keeper.pid);
   if (reading?.is !== 'there' || reading.fact.startTime !== keeper?.startTime) return null;
-  return announcementsHeldBy(reading.fact).find((each) => each.run.id === id)?.home ?? null;
+  const held = announcementsHeldBy(reading.fact, ownersDirectory(environment));
+  return held.find((each) => each.run.id === id)?.home ?? null;
 }
 
 /** One that may not be signalled may still be killed with its cgroup, as a command under sudo. */

@@ -93,7 +93,11 @@ async function retireRunning(context: Context, run: RunningRun, graceMs: number)
     signalProven(context.table, run.keeper, 'SIGCONT');
     return reportSurvivors(context, run, late);
   }
-  await removeHeld(context, run);
+  await removeHeld(context, run).catch((error: unknown) => {
+    // Left stopped, it would hold its session for ever.
+    signalProven(context.table, run.keeper, 'SIGCONT');
+    throw error;
+  });
   signalProven(context.table, run.keeper, 'SIGKILL');
   await until(() => probeRun(context, run).is !== 'alive', EXIT_RECORD_WAIT_MS);
   const killed = [...first.killed, ...late.killed];

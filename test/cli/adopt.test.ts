@@ -283,47 +283,45 @@ describe('what cannot be adopted', () => {
 });
 
 describe('a process of another state directory', () => {
-  it('is not adopted, nor ended as unmanaged, nor its conversation resumed beside it', async () => {
-    const nativeId = randomUUID();
-    const started = await sandbox.json<SessionView>([
-      'run',
-      '-d',
-      '-s',
-      'a',
-      '--',
-      'claude',
-      '--resume',
-      nativeId,
-    ]);
-    const other = { REEVE_HOME: sandbox.path('other') };
+  const RETIRE = ['--on-live', 'retire', '--unmanaged'];
+  /** What is tried from there: to adopt it, to resume its conversation beside it, and to end it as nobody's. */
+  const refusedFromThere = async (pid: number | null, nativeId: string) => {
+    const resume = ['--', 'claude', '--resume', nativeId];
     const attempts = [
-      ['adopt', '--json', String(started.run.pid)],
-      ['run', '-d', '--json', '-s', 'b', '--', 'claude', '--resume', nativeId],
-      [
-        'run',
-        '-d',
-        '--json',
-        '-s',
-        'b',
-        '--on-live',
-        'retire',
-        '--unmanaged',
-        '--',
-        'claude',
-        '--resume',
-        nativeId,
-      ],
+      ['adopt', '--json', String(pid)],
+      ['run', '-d', '--json', '-s', 'b', ...resume],
+      ['run', '-d', '--json', '-s', 'b', ...RETIRE, ...resume],
     ];
     for (const words of attempts) {
-      const { code, stdout } = await sandbox.reeve(words, { env: other });
+      const { code, stdout } = await sandbox.reeve(words, { env: { REEVE_HOME: sandbox.path('other') } });
       const { error } = JSON.parse(stdout) as Failure & { error: { details: { home: string } } };
-      expect({ code, error: error.code, home: error.details.home }).toEqual({
+      expect({ words, code, error: error.code, home: error.details.home }).toEqual({
+        words,
         code: 4,
         error: 'live_owner',
         home: sandbox.home,
       });
     }
+  };
+
+  it('is not adopted, nor ended as unmanaged, nor its conversation resumed beside it', async () => {
+    const nativeId = randomUUID();
+    const command = ['claude', '--resume', nativeId];
+    const started = await sandbox.json<SessionView>(['run', '-d', '-s', 'a', '--', ...command]);
+    await refusedFromThere(started.run.pid, nativeId);
     expect((await sandbox.show('a')).run).toMatchObject({ id: started.run.id, state: 'running' });
+  });
+
+  it('that was adopted there is so too when its keeper was killed', async () => {
+    const nativeId = randomUUID();
+    const harness = await outsider(nativeId);
+    const { run } = await adopt(harness, '-s', 'a');
+    const keeper = see(run.keeperPid ?? 0);
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('the keeper is gone', () => !isAlive(keeper));
+    await refusedFromThere(harness.pid, nativeId);
+    expect(isAlive(harness)).toBe(true);
+    expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
   });
 
   it('whose harness named its conversation only after it had started is refused all the same', async () => {

@@ -21,7 +21,7 @@ let here: Sandbox;
 let there: Sandbox;
 beforeEach(async () => {
   // Each stands for a machine of its own, where what the other's keepers hold is not to be seen.
-  const apart = failing({ call: 'readdirSync', path: '/fd', code: 'EACCES' });
+  const apart = failing({ call: 'readdirSync', path: '/fd', code: 'ENOENT' });
   const store = { REEVE_STORE: await server.createDatabase(), ...apart.env };
   [here, there] = [createSandbox(store), createSandbox(store)];
 });
@@ -149,6 +149,22 @@ it('that went back is found out by a host that has only looked', async () => {
   expect(isAlive(harness)).toBe(true);
 });
 
+it('waits for another state directory of this machine whose run is seen alive, whatever a person says', async () => {
+  // As the same user, who may look into what the keeper holds.
+  for (const each of [here, there])
+    for (const name of ['NODE_OPTIONS', 'FAILING_READS']) delete each.env[name];
+  const { run, harness } = await launchIn(here, 'web', 'sleep', '60');
+  const [, id] = run.host.split('/');
+  await there.list();
+  await server.recreateDatabase(here.env['REEVE_STORE'] ?? '');
+  expect((await there.reeve(['run', '-d', '-s', 'web', '--', 'sleep', '61'])).code).toBe(7);
+  const { error } = await there.json<Failure>(['settle', '--host-gone', id ?? ''], 4);
+  expect(error).toMatchObject({ code: 'live_owner', details: { run: run.id, home: here.home } });
+  expect((await there.reeve(['run', '-d', '-s', 'web', '--', 'sleep', '61'])).code).toBe(7);
+  expect(isAlive(harness)).toBe(true);
+  await here.json(['stop', 'web']);
+});
+
 it('no longer waits for a host that a person calls gone', async () => {
   await here.reeve(['run', '-s', 'web', '--', 'true']);
   await there.reeve(['run', '-s', 'other', '--', 'true']);
@@ -162,8 +178,10 @@ it('no longer waits for a host that a person calls gone', async () => {
   const [, other] = (await here.show('other')).run.host.split('/');
   expect((await here.reeve(['settle', '--host-gone', id ?? ''])).code).toBe(2);
   expect(other).not.toBe(id);
-  // By the name that both have: this one has said what lives here, and nobody waits for it.
+  // By the name that both have it is this machine, which is not gone.
   const [name] = (await here.show('other')).run.host.split('/');
-  expect((await here.reeve(['settle', '--host-gone', name ?? ''])).code).toBe(0);
+  const refusal = await here.json<Failure>(['settle', '--host-gone', name ?? ''], 2);
+  expect(refusal.error.details).toEqual({ host: other });
+  expect((await here.reeve(['settle', '--host-gone', other ?? ''])).code).toBe(0);
   expect((await here.json<SessionView>(start)).run.epoch).toBe(2);
 });

@@ -1,13 +1,12 @@
 /** Who owns a session outlives the store that says so: lost, emptied, rolled back, or remade with its whole directory. */
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
-import { failing } from '../support/failing-reads.ts';
 import { launchIn } from '../support/launch.ts';
+import { ownersOf, removeDatabase as removeDatabaseIn } from '../support/lost-store.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -18,7 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => sandbox.cleanUp());
 
-const owners = () => sandbox.path('.local/state/reeve-owners');
+const owners = () => ownersOf(sandbox);
+const removeDatabase = (home = sandbox.home) => removeDatabaseIn(home);
 
 interface Failure {
   readonly error: {
@@ -26,11 +26,6 @@ interface Failure {
     readonly message: string;
     readonly details: { readonly owner?: { readonly run: string; readonly pid: number | null } };
   };
-}
-
-function removeDatabase(home = sandbox.home): void {
-  for (const name of readdirSync(home).filter((each) => each.startsWith('reeve.db')))
-    rmSync(join(home, name));
 }
 
 const LOSSES: readonly [how: string, lose: () => void][] = [
@@ -211,17 +206,6 @@ it('what is left when the keeper, the store and the files of owners are all gone
   expect(after.map(({ name }) => name)).not.toContain('leftovers');
 });
 
-it('a pipe in the place of a file of owners stands in the way, and keeps nobody waiting', async () => {
-  await launchIn(sandbox, 'web', 'sleep', '60');
-  const file = readdirSync(owners()).find((name) => name.startsWith('session-')) ?? '';
-  renameSync(join(owners(), file), sandbox.path('aside'));
-  await finished(spawn('mkfifo', [join(owners(), file)]));
-  removeDatabase();
-  const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
-  expect(error.code).toBe('unproven');
-  rmSync(join(owners(), file));
-});
-
 describe('a database restored from before a resume', () => {
   it('learns of the run that it does not know, and gives out no epoch twice', async () => {
     await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
@@ -272,34 +256,6 @@ describe('a database restored from before a resume', () => {
       5,
     );
   });
-});
-
-it('a keeper that could not be looked at is not taken for gone', async () => {
-  const { run, keeper } = await launchIn(sandbox, 'web', 'sleep', '60');
-  removeDatabase();
-  const fault = failing({ call: 'openSync', path: `/proc/${keeper.pid}/stat`, code: 'EACCES' });
-  for (const words of [['ls'], ['run', '-d', '-s', 'web', '--', 'sleep', '61']])
-    expect((await sandbox.reeve(words, fault)).code).toBe(7);
-  expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
-});
-
-it('a keeper whose hands could not be looked into is not taken for one that holds nothing', async () => {
-  const { run, keeper } = await launchIn(sandbox, 'web', 'sleep', '60');
-  removeDatabase();
-  rmSync(owners(), { recursive: true });
-  const fault = failing({ call: 'readdirSync', path: `/proc/${keeper.pid}/fd`, code: 'EMFILE' });
-  const start = ['run', '-d', '-s', 'web', '--', 'sleep', '61'];
-  expect((await sandbox.reeve(start, fault)).code).toBe(7);
-  const { error } = await sandbox.json<Failure>(start, 4);
-  expect(error.details.owner?.run).toBe(run.id);
-});
-
-it('files of owners that cannot be used are not done without', async () => {
-  mkdirSync(sandbox.path('.local/state'), { recursive: true });
-  writeFileSync(owners(), '');
-  const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '60'], 1);
-  expect(error.code).toBe('state_directory');
-  rmSync(owners());
 });
 
 describe('a copy of the store in another state directory', () => {

@@ -1,4 +1,5 @@
 /** Puts living runs on record again that the store has forgotten, from what their keepers hold. Rare, so loaded late. */
+import { ReeveError } from '../../api/errors.ts';
 import { activityAfterLoss } from '../../lifecycle/announcement.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
@@ -18,24 +19,43 @@ import { hostOf, isOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
 import { isHeld } from './holder.ts';
 
-/** The living runs of this state directory in this store, from its files and from the hands of their keepers. */
-export async function announceLiving(context: Context, ground: Ground, because: string): Promise<void> {
+/**
+ * The living runs of this state directory in this store, from its files and from the hands of their keepers. Answers with
+ * what keeps it from being known that these are all.
+ */
+export async function announceLiving(
+  context: Context,
+  ground: Ground,
+  because: string,
+): Promise<ReeveError | null> {
+  const { announcements, doubt } = announcementsHeld(context.table, ground.owners);
   const held = new Map(
-    [...announcementsIn(ground.owners), ...announcementsHeld(context.table)]
+    [...announcementsIn(ground.owners), ...announcements]
       .filter((each) => isOf(ground, each))
       .map((each) => [each.run.id, each]),
   );
   const living: Announcement[] = [];
-  for (const each of held.values())
-    if (isHeld(context, each) || (await isLeftBehind(context, each))) living.push(each);
+  for (const each of held.values()) if (await mayLive(context, each)) living.push(each);
   for (const each of living) await announce(context, each, because);
+  if (doubt !== null) return doubt;
   const host = hostOf(context);
   const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
   if (isShared(context) && isKnown) await context.store.markAnnounced(host);
+  return null;
+}
+
+/** One that cannot be judged may live: on record it is shown as unknown, and stands in the way of its own session only. */
+async function mayLive(context: Context, announcement: Announcement): Promise<boolean> {
+  try {
+    return isHeld(context, announcement) || (await isLeftBehind(context, announcement));
+  } catch (error) {
+    if (error instanceof ReeveError && error.code === 'unproven') return true;
+    throw error;
+  }
 }
 
 /** Its keeper was killed, and what it had started lives on. On record again, it is ended as of any dead keeper. */
-async function isLeftBehind(context: Context, { run }: Announcement): Promise<boolean> {
+export async function isLeftBehind(context: Context, { run }: Announcement): Promise<boolean> {
   if (run.keeper.boot !== context.table.host.boot) return false;
   return (await treeOf(context, run)).find().length > 0;
 }

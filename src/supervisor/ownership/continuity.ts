@@ -15,7 +15,8 @@ import type { Context } from '../context.ts';
 import { groundOf, hostOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
 
-export async function keepContinuity(context: Context): Promise<void> {
+/** Answers with what keeps it from being known who lives, if anything does: nothing is claimed then. */
+export async function keepContinuity(context: Context): Promise<ReeveError | null> {
   const ground = groundOf(context);
   // Before the store: what was seen of it was there by then, so the store cannot seem to be behind for a write meanwhile.
   const seen = readSeen(ground);
@@ -23,18 +24,20 @@ export async function keepContinuity(context: Context): Promise<void> {
   if (state.recordedSystem === '' && state.system !== '') await recordSystem(context, state.system);
   const verdict = judgeContinuity(seen, state);
   switch (verdict.is) {
-    case 'continued':
-      if (state.announced !== null && state.announced < state.incarnation)
-        await (await living()).announceLiving(context, ground, 'the store has lost part of its history');
+    case 'continued': {
+      const isAsked = state.announced !== null && state.announced < state.incarnation;
+      const doubt = isAsked
+        ? await (await living()).announceLiving(context, ground, 'the store has lost part of its history')
+        : null;
       // Others' runs count as well: a host that has only looked knows that they were there.
       if (isShared(context) && (seen?.id !== state.id || seen.seq < state.seq))
         await write(context, ground, state);
-      return;
+      return doubt;
+    }
     case 'new':
-      await (await living()).announceLiving(context, ground, 'the store is new');
-      return;
+      return (await living()).announceLiving(context, ground, 'the store is new');
     case 'broken':
-      await recover(context, ground, { seen, state, because: verdict.because });
+      return recover(context, ground, { seen, state, because: verdict.because });
   }
 }
 
@@ -51,13 +54,16 @@ async function recover(
   context: Context,
   ground: Ground,
   { seen, state, because }: { seen: Seen | null; state: StoreState; because: string },
-): Promise<void> {
+): Promise<ReeveError | null> {
   await context.store.beginIncarnation(state, seen?.hosts ?? []);
   if (seen !== null) await context.store.raiseEpochs(seen.epoch);
-  await (await living()).announceLiving(context, ground, because);
+  const doubt = await (await living()).announceLiving(context, ground, because);
+  // Found out again by the next one, until it is known who lives.
+  if (doubt !== null) return doubt;
   // What it does not know now it is not asked about again; but which hosts there are is not forgotten a second time.
   rmSync(seenFile(ground.owners, ground), { force: true });
   await write(context, ground, await context.store.state(hostOf(context).id), { epoch: seen?.epoch ?? 0 });
+  return null;
 }
 
 const living = () => import('./announce-living.ts');
@@ -91,8 +97,16 @@ async function write(
   renameSync(temporary, path);
 }
 
+/** Before anything is claimed. A store of one machine was looked at when it was opened. */
+export async function requireOwnersKnown(context: Context): Promise<void> {
+  if (!isShared(context) && context.isInDoubt !== true) return;
+  const doubt = await keepContinuity(context);
+  if (doubt !== null) throw doubt;
+  await registerHost(context);
+}
+
 /** A host has to be known to the store before it may have a run there. */
-export async function registerHost(context: Context): Promise<void> {
+async function registerHost(context: Context): Promise<void> {
   if (!isShared(context)) return;
   const host = hostOf(context);
   if ((await context.store.state(host.id)).announced === null) await context.store.markAnnounced(host);
@@ -107,7 +121,9 @@ interface Seen extends SeenStore {
 function readSeen(ground: Ground): Seen | null {
   const path = seenFile(ground.owners, ground);
   try {
-    return JSON.parse(readFile(path)) as Seen; // Written whole, by this module.
+    const seen: unknown = JSON.parse(readFile(path));
+    if (isSeen(seen)) return seen;
+    throw new SyntaxError('it is not what Reeve wrote');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     const because = error instanceof Error ? error.message : String(error);
@@ -119,4 +135,12 @@ function readSeen(ground: Ground): Seen | null {
       cause: error,
     });
   }
+}
+
+/** Written whole, by this module: what is acted upon is checked. */
+function isSeen(value: unknown): value is Seen {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, seq, epoch, run, session, hosts } = value as Partial<Record<keyof Seen, unknown>>;
+  const isTexts = [id, run, session].every((each) => typeof each === 'string');
+  return isTexts && typeof seq === 'number' && typeof epoch === 'number' && Array.isArray(hosts);
 }

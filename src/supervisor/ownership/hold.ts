@@ -82,10 +82,21 @@ function heldIn(environment: NodeJS.ProcessEnv): readonly { descriptor: number; 
   });
 }
 
-/** For whoever is about to end the keeper, which is stopped and has nothing left below it, but holds them still. */
+/**
+ * For whoever is about to end the keeper, which is stopped and has nothing left below it, but holds them still. A file that
+ * cannot be read may be another's by now and stays: it is only tidied up here, and the kernel takes the lock back anyway.
+ */
 export async function removeHeld(context: Context, run: Run): Promise<void> {
   const [owner] = await context.store.sessionsOf([run.sessionId]);
   for (const path of owner === undefined ? [] : filesOf(groundOf(context), owner.session, run)) {
-    if (readAnnouncement(path)?.run.id === run.id) rmSync(path, { force: true });
+    if (isOfRun(path, run)) rmSync(path, { force: true });
+  }
+}
+
+function isOfRun(path: string, { id }: Run): boolean {
+  try {
+    return readAnnouncement(path)?.run.id === id;
+  } catch {
+    return false;
   }
 }

@@ -46,16 +46,21 @@ export async function holderOf(
   ];
   const announcements = [
     ...named.flatMap((file) => readAnnouncement(file) ?? []),
-    ...announcementsOf(context.table, known),
+    ...announcementsOf(context.table, ground.owners, known),
   ];
   for (const announcement of announcements) {
-    if (!isHeld(context, announcement)) continue;
     const isOurs = isOf(ground, announcement);
     // On record it is dealt with as what the record says it is.
     if (isOurs && (await context.store.run(announcement.run.id)) !== null) continue;
-    return { announcement, isForgotten: isOurs };
+    if (isHeld(context, announcement) || (isOurs && (await hasLeft(context, announcement))))
+      return { announcement, isForgotten: isOurs };
   }
   return null;
+}
+
+/** Rare, so loaded late: a run that the store has forgotten, and whose keeper was killed. */
+async function hasLeft(context: Context, announcement: Announcement): Promise<boolean> {
+  return (await import('./announce-living.ts')).isLeftBehind(context, announcement);
 }
 
 /** Whether its keeper lives. Throws when that cannot be told of a process of this machine: nobody may conclude that it is gone. */

@@ -6,6 +6,7 @@ import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
 import type { LiveRun } from '../../lifecycle/run.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { announcementsHeldBy, announcementsOf, processFile } from '../../process/owner-files.ts';
+import { isThere } from '../../process/reading.ts';
 import { RUN_MARK } from '../../process/tree.ts';
 import type { SessionWithRun } from '../../store/store.ts';
 import type { Context } from '../context.ts';
@@ -46,9 +47,18 @@ function supervisedBy(context: Context, live: readonly Owner[], identity: Proces
   const owned = live.find(({ run }) => isSame(run.harness, identity));
   if (owned !== undefined) return { is: 'here', ...owned };
   const { pid, startTime } = identity;
-  const path = processFile(groundOf(context).owners, context.table.host.boot, [String(pid), startTime ?? '']);
-  const announcement = announcementsOf(context.table, [path]).find((each) => isHeld(context, each));
+  const { owners } = groundOf(context);
+  const path = processFile(owners, context.table.host.boot, [String(pid), startTime ?? '']);
+  const announcement = announcementsOf(context.table, owners, [path]).find((each) => isOwner(context, each));
   return announcement === undefined ? null : announced(live, announcement);
+}
+
+/**
+ * Its file names the process itself, by its start time too, and is removed when that run is over. So the run owns it
+ * although its keeper was killed, for as long as there is a state directory that can deal with it.
+ */
+function isOwner(context: Context, announcement: Announcement): boolean {
+  return isHeld(context, announcement) || isThere(announcement.home);
 }
 
 function markedBy(context: Context, live: readonly Owner[], { pid }: ProcessIdentity): Manager | null {
@@ -68,7 +78,7 @@ function above(context: Context, live: readonly Owner[], { pid }: ProcessIdentit
     if (fact === undefined) continue;
     const owner = live.find(({ run }) => isSame(run.harness, fact) || isSame(run.keeper, fact));
     if (owner !== undefined) return { is: 'here', ...owner };
-    const [announcement] = announcementsHeldBy(fact);
+    const [announcement] = announcementsHeldBy(fact, groundOf(context).owners);
     if (announcement !== undefined) return announced(live, announcement);
   }
   return null;

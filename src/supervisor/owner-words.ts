@@ -1,4 +1,5 @@
 import { MORE_FILES, ReeveError, TOO_MANY_FILES } from '../api/errors.ts';
+import { HELD_BY_ANOTHER } from '../process/keeper.ts';
 import type { LiveHarness } from './discovery.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
 import type { LaunchResult, Owner } from './launch.ts';
@@ -30,6 +31,12 @@ export function accepted(
 }
 
 function neverStarted(name: string, reason: string): ReeveError {
+  if (reason.startsWith(HELD_BY_ANOTHER)) {
+    return new ReeveError('live_owner', `${name} did not start: ${reason}.`, {
+      hint: 'That run cannot be seen from here. Look where it was started: outside of this container, or as its user.',
+      details: { session: name },
+    });
+  }
   return new ReeveError('never_started', `${name} did not start: ${reason}.`, {
     hint: reason.endsWith(TOO_MANY_FILES) ? MORE_FILES : 'Check the command and its directory.',
     details: { session: name, outcome: 'never_started' },

@@ -74,15 +74,15 @@ describe('a live process of the same conversation', () => {
   });
 
   it.each([
-    ['--on-live retire without --unmanaged', ['--on-live', 'retire']],
-    ['--force', ['--force']],
-    ['--unmanaged without --on-live retire', ['--unmanaged']],
-    ['--on-live attach', ['--on-live', 'attach', '--unmanaged']],
-  ])('is left alone with %s', async (_, flags) => {
+    ['--on-live retire without --unmanaged', ['--on-live', 'retire'], 4, 'unmanaged_owner'],
+    ['--force', ['--force'], 4, 'unmanaged_owner'],
+    ['--unmanaged without --on-live retire', ['--unmanaged'], 2, 'usage'],
+    ['--on-live attach', ['--on-live', 'attach', '--unmanaged'], 2, 'usage'],
+  ])('is left alone with %s', async (_, flags, exit, code) => {
     const nativeId = randomUUID();
     const outsider = await standIns.outsider('claude', ['--resume', nativeId]);
-    const { error } = await sandbox.json<Failure>(resume(nativeId, ...flags), 4);
-    expect(error.code).toBe('unmanaged_owner');
+    const { error } = await sandbox.json<Failure>(resume(nativeId, ...flags), exit);
+    expect(error.code).toBe(code);
     expect(isAlive(outsider)).toBe(true);
   });
 

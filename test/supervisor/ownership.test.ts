@@ -1,4 +1,5 @@
 /** Who owns a session outlives the store that says so: lost, emptied, rolled back, or remade with its whole directory. */
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
@@ -333,6 +334,18 @@ describe('a lock', () => {
   it('is not inherited by the command, nor is any other descriptor', async () => {
     const { harness } = await launchIn(sandbox, 'web', 'sleep', '60');
     expect(readdirSync(`/proc/${harness.pid}/fd`).toSorted()).toEqual(['0', '1', '2']);
+  });
+
+  it('that somebody holds who cannot be seen is a live owner', async () => {
+    await launchIn(sandbox, 'web', 'sleep', '60');
+    const file = readdirSync(owners()).find((name) => name.startsWith('session-')) ?? '';
+    await sandbox.json(['stop', 'web']);
+    // As a keeper in a container does, whose processes are not to be seen from here.
+    const holder = spawn('flock', [join(owners(), file), 'sh', '-c', 'echo held; exec sleep 60']);
+    await new Promise((resolve) => holder.stdout.once('data', resolve));
+    const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+    expect(error.code).toBe('live_owner');
+    holder.kill();
   });
 
   it('that cannot be read stands in the way', async () => {

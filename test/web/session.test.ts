@@ -176,7 +176,7 @@ describe('the rest of the page', () => {
     const texts = await children.getByRole('listitem').allInnerTexts();
     expect(texts.map((text) => text.split(/\s+/).slice(0, 3))).toEqual([
       ['●', 'review-of-parent', 'working'],
-      ['■', 'old-review', 'cancelled'],
+      ['⊘', 'old-review', 'cancelled'],
     ]);
     await children.getByRole('link', { name: 'review-of-parent' }).click();
     await page.getByRole('heading', { level: 1, name: 'checkout-claude' }).waitFor();

@@ -103,7 +103,7 @@ describe('the children of a session', () => {
     await panel.getByRole('link', { name: 'old-review' }).waitFor();
     expect(await panel.locator('.panel-head').innerText()).toContain('4 runs, 1.25M tokens in all');
     const words = await panel.locator('.child').allInnerTexts();
-    expect(words.map((text) => text.split(/\s*\n\s*|(?<=[○●▲■]) /).filter(Boolean))).toEqual([
+    expect(words.map((text) => text.split(/\s*\n\s*|(?<=[○●▲⊘]) /).filter(Boolean))).toEqual([
       ['○', 'review-pr-7', 'idle', '2h', 'pr-7@3f2a91c', '240k tokens', 'cancelled with its parent · claude'],
       ['●', 'lint-pr-7', 'working', '2h', 'on its own · npm run lint'],
       [
@@ -115,7 +115,7 @@ describe('the children of a session', () => {
         'handed on · claude',
         expect.stringMatching(/^waits for a successor of its parent, 7m \d+s longer$/),
       ],
-      ['■', 'old-review', 'cancelled', '1h', '1M tokens', 'cancelled with its parent · claude'],
+      ['⊘', 'old-review', 'cancelled', '1h', '1M tokens', 'cancelled with its parent · claude'],
     ]);
     expect(await panel.locator('li li').getByRole('link').allInnerTexts()).toEqual(['lint-pr-7']);
   });

@@ -176,7 +176,7 @@ describe('when the keeper of a parent is killed', () => {
     const rows = await sandbox.list();
     expect(Object.fromEntries(rows.map(({ name, status }) => [name, status]))).toEqual({
       parent: 'lost',
-      child: 'stopped',
+      child: 'cancelled',
     });
     expect(isGone(child)).toBe(true);
   });

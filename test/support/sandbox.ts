@@ -94,8 +94,9 @@ function through(place: Place, cli: string): Sandbox {
     }
     return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
   };
-  // What makes reads of the program fail is only in its own process; and another build is not this one.
-  const mustAskCommand = () => cli !== CLI || 'NODE_OPTIONS' in env;
+  // What makes reads of the program fail is only in its own process, a path from here begins in its directory, and
+  // another build is not this one.
+  const mustAskCommand = () => cli !== CLI || 'NODE_OPTIONS' in env || 'PGPASSFILE' in env;
   return {
     root,
     home,

@@ -237,6 +237,51 @@ describe('a terminal that is closed while the run starts', () => {
   );
 });
 
+describe('reeve run, when its terminal is closed, exits', () => {
+  /** The shell that leads the session dies of it; then all in the foreground are told, and one of them waits for the code. */
+  const noting = (script: string) =>
+    `(trap "" HUP; ${REEVE} run -s a -- sh -c '${script}'; echo $? > code); true`;
+  const noted = () =>
+    eventually(
+      'it has exited',
+      () => existsSync(sandbox.path('code')) && readFileSync(sandbox.path('code'), 'utf8').trim(),
+      LIMIT_MS,
+    );
+
+  it.each([
+    ['129 for a command that the hang-up ended', 'echo $$ > ready; exec sleep 600', '129'],
+    ['143 for one that had to be asked', STUBBORN, '143'],
+    [
+      'with the code that the command chose',
+      'trap "exit 5" HUP; echo $$ > ready; while :; do sleep 0.02; done',
+      '5',
+    ],
+  ])(
+    '%s',
+    async (_, script, code) => {
+      const terminal = onTerminal(noting(script));
+      await sandbox.pidFrom('ready');
+      terminal.kill('SIGKILL');
+      expect(await noted()).toBe(code);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    '1 when the command was never executed',
+    async () => {
+      const { terminal, go } = heldOnTerminal('keeper.holding', noting('echo $$ > ready'));
+      await isHeld();
+      terminal.kill('SIGKILL');
+      await eventually('the terminal is gone', () => terminal.signalCode !== null);
+      go();
+      expect(await noted()).toBe('1');
+      expect(existsSync(sandbox.path('ready'))).toBe(false);
+    },
+    LIMIT_MS,
+  );
+});
+
 describe('a run in a session of its own, which is on a terminal that nobody tells it about', () => {
   const apart = `setsid --wait ${REEVE} run -s a -- sh -c`;
 

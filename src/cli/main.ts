@@ -1,4 +1,5 @@
 import { REPLACEMENT } from '../api/raw-bytes.ts';
+import { leaveClosedTerminal } from './closed-terminal.ts';
 import { renderHelp, renderVerbHelp } from './help.ts';
 import { watchOutput } from './lost-output.ts';
 import { printError } from './output.ts';
@@ -7,6 +8,7 @@ import { ownBuild } from '../supervisor/own-program.ts';
 import { VERBS } from './verbs.ts';
 
 watchOutput();
+leaveClosedTerminal();
 
 void main(process.argv.slice(2));
 

@@ -15,10 +15,12 @@
 #
 # In a pane of tmux, which started it, it has no descriptors from its launcher: the order comes through the pipe `order`
 # in the run's directory, and the report is left there as a file.
-# Where the harness has a terminal, the loss of that ends it: hang-up, then a request to end, then SIGKILL.
+# Where the harness has a terminal, the loss of that ends it: hang-up, then a request to end, then SIGKILL. The keeper is
+# told of it by a signal, and looks now and then as well.
 # Over a process that was running already it only watches: it cannot know how that ended, but what it left is ended.
 #
-# Arguments: run directory, run id, title, group (own, shared, pane or adopted), cgroup or nothing, numbers of the system calls prctl, madvise, fsync
+# Arguments: run directory, run id, title, group (own, shared, pane or adopted), how the launcher was tied to a terminal
+# (none, kept, apart or own; see terminal.ts), cgroup or nothing, numbers of the system calls prctl, madvise, fsync
 # and prlimit64 (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
 # command of the finaliser, whose first word is the program that runs both.
 # Message on descriptor 3, fields separated by NUL: number of environment entries for the watcher and the finaliser, those,
@@ -29,7 +31,7 @@ use strict;
 # Standard error is the harness's: not a word of the keeper may get into it.
 $SIG{__WARN__} = sub { };
 
-my ($run_dir, $run_id, $title, $group, $cgroup, $prctl, $madvise, $fsync, $prlimit, $first_look,
+my ($run_dir, $run_id, $title, $group, $tie, $cgroup, $prctl, $madvise, $fsync, $prlimit, $first_look,
     $watcher_program, @finaliser) = @ARGV;
 my $PR_SET_PDEATHSIG = 1;
 my $PR_SET_CHILD_SUBREAPER = 36;
@@ -40,6 +42,8 @@ my $MAX_NAMED = 20;
 my $SWEEP_GRACE_SECONDS = 3; # Of a clock without fractions: between two and three.
 my $SWEEP_LIMIT_SECONDS = 8; # Beyond this something cannot be killed, and the finaliser names it.
 my $HANGUP_LOOKS = 20; # A second together; longer, and somebody has only sent the signal.
+my $TERMINAL_SECONDS = 5; # How soon a hang-up is noticed that nobody passed on. A look is a system call and a small file.
+my $SIGHUP = 1;
 my $HANGUP_GRACE_SECONDS = 2; # For a harness that does not care about a hang-up, until it is asked to end.
 my $ASKED_GRACE_SECONDS = 5; # As much as it needs to save what it has.
 my $SEEN_GRACE_SECONDS = 1; # Whoever retires the run waits two for the record, which comes after this.
@@ -64,8 +68,9 @@ my $unfit = $prctl && syscall($prctl, $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 
 
 my $is_pane = $group eq 'pane';
 # Whoever started the run under nohup, or in the background of a script, has taken every terminal away from it.
-my ($terminal) = $is_pane ? \*STDIN : grep { -t $_ } \*STDIN, \*STDOUT, \*STDERR;
-my $has_controlling = controlling_terminal();
+my ($terminal) = $is_pane ? \*STDIN : grep { is_terminal($_) } \*STDIN, \*STDOUT, \*STDERR;
+my $has_controlling = $tie eq 'own' || controlling_terminal();
+my $is_addressed = is_addressed();
 my $report;
 unless ($is_pane) {
     open($report, '>&=', 4) or exit 1;
@@ -109,7 +114,9 @@ if (defined $problem) {
 my ($hung_up, $was_asked) = (0, 0);
 # The timer is the watcher's until the terminal is gone: when to start the next, or by when the one there has to be done.
 my ($watcher, $is_poked, $owner_pause) = (0, 0, 0);
-$SIG{ALRM} = sub { if ($watcher) { kill 'KILL', $watcher; } else { look(); } };
+# In how many seconds that is, or 0 for never; and how many of them the timer was set to, for it has the terminal to look at too.
+my ($due, $slice) = (0, 0);
+$SIG{ALRM} = \&ring;
 # Somebody has changed a budget. The one who looks already may have read the old one.
 $SIG{USR1} = sub { if ($watcher) { $is_poked = 1; } elsif (!$hung_up) { look(); } };
 # The harness has named its conversation: the run is to own that too.
@@ -123,17 +130,13 @@ if (defined $terminal) {
     # The kernel tells the leader of the terminal's session, which this process is in a pane; elsewhere that is a shell,
     # which tells its jobs, or the launcher, which tells this process. When the leader dies, the foreground is told.
     $SIG{HUP} = sub {
-        return if $hung_up || !becomes_hung_up();
-        $hung_up = 1;
-        kill 'HUP', $harness;
-        kill 'CONT', $harness;
-        $SIG{ALRM} = \&end_hung_up;
-        alarm $HANGUP_GRACE_SECONDS;
+        local ($!, $?);
+        hang_up() if !$hung_up && becomes_hung_up();
     };
     # A hang-up until now went unheard, and no other comes.
-    $SIG{HUP}->() if is_hung_up();
+    hang_up() if is_hung_up();
 }
-alarm $first_look if $first_look && !$hung_up;
+ring_in($first_look);
 checkpoint('keeper.executing');
 announce("executing $harness\n");
 give_back_memory();
@@ -151,8 +154,9 @@ while (1) {
     if ($watcher && $ended == $watcher) { looked(); next; }
     last if $ended == -1 && $! != $EINTR;
 }
-$SIG{HUP} = 'IGNORE';
-$hung_up ||= is_hung_up(); # The harness may have heard of it first.
+$SIG{$_} = 'IGNORE' for qw(HUP ALRM);
+# The harness may have heard of it first, and died before the terminal was gone.
+$hung_up ||= ($status // 0) == $SIGHUP ? becomes_hung_up() : is_hung_up();
 stop_looking();
 checkpoint('keeper.exited');
 my $record = '';
@@ -181,14 +185,23 @@ sub announce {
     close $report;
 }
 
+# One that was closed by now is none any more, but whatever is done with it fails. Only the launcher can tell whether it
+# was there when the run was asked for, or had long been closed, and somebody works on without it.
+sub is_terminal {
+    my $EIO = 5;
+    return -t $_[0] || $tie =~ /^(own|apart)$/ && $! == $EIO;
+}
+
 # Of a terminal that was closed the kernel says that it is none any more; of one whose session's leader died, that this
 # process has none. In a pane there is one, or it is gone already.
 sub is_hung_up { return defined $terminal && (!-t $terminal || $has_controlling && !controlling_terminal()); }
 
 # When the leader of its session dies, the kernel tells first and takes the terminal away then.
 sub becomes_hung_up {
+    return 0 unless defined $terminal;
     for (1 .. $HANGUP_LOOKS) {
         return 1 if is_hung_up();
+        checkpoint('keeper.doubting');
         select undef, undef, undef, 0.05;
     }
     return 0;
@@ -196,6 +209,29 @@ sub becomes_hung_up {
 
 # Its number, or 0 for none; on a system that does not tell, nothing.
 sub controlling_terminal { return (stat_fields('self'))[4]; }
+
+# Whether the kernel means this process with a hang-up: the leader of the terminal's session, or its foreground. What is in
+# the background is told by its shell, or left alone on purpose.
+sub is_addressed {
+    my (undef, undef, $own_group, $leader, $number, $foreground) = stat_fields('self');
+    return $number && ($leader == $$ || $own_group == $foreground);
+}
+
+# Who was to pass the hang-up on may be held up or gone, and a signal that comes right before a wait is heard only after it.
+sub misses_hang_up {
+    return 0 unless defined $terminal && $has_controlling;
+    return $is_addressed if is_hung_up();
+    $is_addressed = is_addressed();
+    return 0;
+}
+
+sub hang_up {
+    return if $hung_up++;
+    kill 'HUP', $harness;
+    kill 'CONT', $harness;
+    $SIG{ALRM} = \&end_hung_up;
+    alarm $HANGUP_GRACE_SECONDS;
+}
 
 # Opened without waiting, so that a launcher that is gone already is end of file and not a wait for ever: as long as it
 # lives, it holds the other end.
@@ -219,6 +255,21 @@ sub end_hung_up {
     alarm $ASKED_GRACE_SECONDS;
 }
 
+sub ring {
+    local ($!, $?);
+    return hang_up() if misses_hang_up();
+    if (!$due || ($due -= $slice) > 0) { set_timer(); }
+    elsif (!$watcher) { look(); }
+    else { kill 'KILL', $watcher; ring_in(0); }
+}
+sub ring_in { $due = $_[0]; set_timer(); }
+sub set_timer {
+    return if $hung_up;
+    $slice = $due;
+    $slice = $TERMINAL_SECONDS if defined $terminal && $has_controlling && (!$due || $due > $TERMINAL_SECONDS);
+    alarm $slice;
+}
+
 # Starts a watcher. It is in nobody's terminal, and dies of whatever signal it gets: the next one goes on.
 sub look {
     local ($!, $?);
@@ -235,7 +286,7 @@ sub look {
     }
     $SIG{USR1} = $own_handler;
     $watcher = $child // 0;
-    alarm($watcher ? $LOOK_LIMIT_SECONDS : $LOOK_AGAIN_SECONDS);
+    ring_in($watcher ? $LOOK_LIMIT_SECONDS : $LOOK_AGAIN_SECONDS);
 }
 
 # A run inside another one is dealt with when that ends, by whoever ends it; but nobody does when its keeper was killed.
@@ -274,7 +325,7 @@ sub looked {
     $watcher = 0;
     return if $hung_up;
     my $next = first_word(in_run('watch'));
-    alarm($is_poked ? 1 : $next =~ /^\d+$/ ? $next : $LOOK_AGAIN_SECONDS);
+    ring_in($is_poked ? 1 : $next =~ /^\d+$/ ? $next : $LOOK_AGAIN_SECONDS);
     $is_poked = 0;
 }
 

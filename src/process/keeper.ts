@@ -12,6 +12,7 @@ import { systemCalls } from './containment.ts';
 import type { ProcessTable } from './process-table.ts';
 import { bytesOf } from '../api/raw-bytes.ts';
 import { signalProven } from './run-tree.ts';
+import type { TerminalTie } from './terminal.ts';
 
 export interface KeeperOrder {
   readonly runId: string;
@@ -23,6 +24,8 @@ export interface KeeperOrder {
    */
   readonly group: 'own' | 'shared' | 'pane' | 'adopted';
   readonly mode: RunMode;
+  /** How the launcher was tied to a terminal: of one that was closed since, the keeper could not tell by itself. */
+  readonly terminal: TerminalTie;
   readonly output: HarnessOutput;
   readonly containment: Containment;
   /** The keeper's own environment, not the harness's. */
@@ -82,6 +85,7 @@ export function keeperCommand(order: KeeperOrder): readonly [program: string, ..
     order.runId,
     order.sessionName,
     order.group,
+    order.terminal,
     order.containment.by === 'cgroup' ? order.containment.path : '',
     ...[calls.prctl, calls.madvise, calls.fsync, calls.prlimit, secondsOf(order.firstLookMs)].map(String),
     order.watcher,

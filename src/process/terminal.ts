@@ -12,16 +12,21 @@ export function isInTerminalForeground(): boolean {
 }
 
 /**
- * Whether this process is in the session of a terminal and yet has none, neither to read nor to write, as under nohup:
- * then the end of that terminal is not meant for it. That nohup had the signal ignored Node undoes at its start.
- * As it was when it was asked for first: at the end of the terminal nothing tells any more.
+ * How this process is tied to a terminal:
+ *   none    not at all;
+ *   kept    in the session of one, which none of its descriptors leads to, as under nohup: then the end of that terminal
+ *           is not meant for it. That nohup had the signal ignored Node undoes at its start;
+ *   apart   descriptors lead to one that is not its session's, or on a system without /proc to any;
+ *   own     descriptors lead to one, and its session has one.
  */
-export function isKeptFromTerminal(): boolean {
-  wasKept ??= hasControllingTerminal() && ![0, 1, 2].some((descriptor) => isatty(descriptor));
-  return wasKept;
-}
+export type TerminalTie = 'none' | 'kept' | 'apart' | 'own';
 
-let wasKept: boolean | null = null;
+/** As it is now: once the terminal was closed, nothing tells any more what it was. */
+export function tieToTerminal(): TerminalTie {
+  const isOnOne = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  if (hasControllingTerminal()) return isOnOne ? 'own' : 'kept';
+  return isOnOne ? 'apart' : 'none';
+}
 
 /** False as soon as the terminal was closed. */
 export function hasControllingTerminal(): boolean {

@@ -54,6 +54,7 @@ export async function adopt(
   const started = await startClaimed(context, claimed, {
     token,
     foregroundOutput: 'stderr',
+    terminal: 'none',
     // It is there already, so nothing is refused: what is over a budget is dealt with at the first look.
     firstLookMs: claimed.session.budget === null && !isLimited ? null : 1,
     prepare: () => {

@@ -20,6 +20,8 @@ import { identify } from '../process/process-table.ts';
 import { isReplaced, REPLACEMENT } from '../api/raw-bytes.ts';
 import { refuseDirectory } from '../process/refuse-directory.ts';
 import { logPathIn } from '../process/run-directory.ts';
+import { tieToTerminal } from '../process/terminal.ts';
+import type { TerminalTie } from '../process/terminal.ts';
 import { hashToken } from '../store/sql-store.ts';
 import type { ClaimRequest, ClaimResult, SessionWithRun } from '../store/store.ts';
 import { checkConfig } from './config-check.ts';
@@ -63,6 +65,8 @@ export interface LaunchRequest {
   readonly graceMs?: number | undefined;
   /** Where a foreground run's standard output goes; `stderr` keeps this process's own standard output clean. */
   readonly foregroundOutput?: 'inherit' | 'stderr' | undefined;
+  /** How the caller was tied to a terminal before it began to catch SIGHUP; by default, how it is at the claim. */
+  readonly terminal?: TerminalTie | undefined;
   /** Inside a run: what becomes of this one when that one ends (by default it is cancelled), and what it is about. */
   readonly child?: ChildRequest | undefined;
   /** What changes about what the session may spend. What was spent stays spent. */
@@ -183,6 +187,7 @@ async function launchOnce(context: Context, request: LaunchRequest): Promise<Lau
       const started = await startClaimed(context, claimed.result, {
         token: claimed.token,
         foregroundOutput: order.foregroundOutput ?? 'inherit',
+        terminal: order.terminal ?? tieToTerminal(),
         firstLookMs,
         prepare: (directory) => execution(context, order, claimed.runId, directory),
       });

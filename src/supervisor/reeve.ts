@@ -34,6 +34,7 @@ import type { why } from './why.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 
 export type { HarnessName } from '../harness/adapter.ts';
+export { tieToTerminal } from '../process/terminal.ts';
 
 type Bound<F> = F extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result

@@ -18,7 +18,8 @@ import { identify } from '../process/process-table.ts';
 import { createRunDirectory, harnessSinceMs, readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
 import { noteSpared } from '../process/spared.ts';
-import { hasControllingTerminal, isInTerminalForeground, isKeptFromTerminal } from '../process/terminal.ts';
+import { hasControllingTerminal, isInTerminalForeground } from '../process/terminal.ts';
+import type { TerminalTie } from '../process/terminal.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import { storeSecretsIn } from '../store/store-secrets.ts';
 import { storeVariablesIn } from '../store/store-variables.ts';
@@ -57,6 +58,8 @@ export type StartResult =
 export interface StartOrder {
   readonly token: string;
   readonly foregroundOutput: 'inherit' | 'stderr';
+  /** How the launcher was tied to a terminal when the start began. */
+  readonly terminal: TerminalTie;
   /** What is executed, and what it finds in its environment; called once the run's directory is there. */
   readonly prepare: (runDirectory: string) => Execution | Promise<Execution>;
   /** When its keeper is to have it looked at; null when there is nothing to look for. */
@@ -66,12 +69,12 @@ export interface StartOrder {
 export async function startClaimed(
   context: Context,
   claimed: SessionWithRun,
-  { token, foregroundOutput, prepare, firstLookMs }: StartOrder,
+  { token, foregroundOutput, terminal, prepare, firstLookMs }: StartOrder,
 ): Promise<StartResult> {
   const { session, run } = claimed;
   // What was running already was not born into anything that holds it.
   const containment = chooseContainment(run.id, run.mode === 'adopted' ? 'marks' : containmentLimit(context));
-  const group = groupOf(run.mode);
+  const group = groupOf(run.mode, terminal);
   let keeper: Keeper;
   let execution: Execution;
   try {
@@ -83,6 +86,7 @@ export async function startClaimed(
       sessionName: session.name,
       mode: run.mode,
       group,
+      terminal: run.mode === 'foreground' ? terminal : 'none',
       output: run.mode === 'adopted' ? { log: '/dev/null' } : outputOf(run, foregroundOutput),
       containment,
       environment: {
@@ -100,10 +104,11 @@ export async function startClaimed(
   }
   await checkpoint('launch.keeper_spawned');
   let held: ReturnType<typeof toHold>;
+  let running: RunningRun | null;
   try {
     const identity = identify(context.table, keeper.pid);
     if (run.parent !== null) await keepApart(context, run, identity, containment);
-    const running = await recordKeeper(context, run, identity, containment);
+    running = await recordKeeper(context, run, identity, containment);
     if (running === null)
       return await abandon(context, claimed, keeper, 'it was told to end before it had started');
     held = toHold(context, session, running, run.mode === 'adopted' ? execution.argv : null);
@@ -124,7 +129,7 @@ export async function startClaimed(
   // While the keeper starts it. Nobody has been told of this claim before it is noted; and one whose launcher dies here is
   // known by what its keeper holds.
   const [result] = await Promise.all([
-    afterRelease(context, claimed, keeper, { token, group }),
+    afterRelease(context, { session, run: running }, keeper, { token, group, terminal }),
     noteSeen(context, run),
   ]);
   return result;
@@ -136,11 +141,11 @@ function outputOf({ logPath }: Run, foreground: 'inherit' | 'stderr'): KeeperOrd
 
 type Group = KeeperOrder['group'];
 
-function groupOf(mode: Run['mode']): Group {
+function groupOf(mode: Run['mode'], terminal: TerminalTie): Group {
   if (mode === 'tmux') return 'pane';
   if (mode === 'adopted') return 'adopted';
   // The kernel tells the foreground group of the end of its terminal: who has no part in that must not be in it.
-  return mode === 'foreground' && !isKeptFromTerminal() && isInTerminalForeground() ? 'shared' : 'own';
+  return mode === 'foreground' && terminal !== 'kept' && isInTerminalForeground() ? 'shared' : 'own';
 }
 
 async function startKeeper(context: Context, run: Run, order: KeeperOrder): Promise<Keeper> {
@@ -200,7 +205,7 @@ async function afterRelease(
   context: Context,
   claimed: SessionWithRun,
   keeper: Keeper,
-  { token, group }: { token: string; group: Group },
+  { token, ...place }: { token: string; group: Group; terminal: TerminalTie },
 ): Promise<StartResult> {
   const report = await Promise.race([keeper.report, sleep(REPORT_LIMIT_MS, 'late' as const, { ref: false })]);
   if (report === 'late') {
@@ -232,7 +237,7 @@ async function afterRelease(
       over,
       notedExit: () => readExit(runDirectory(context, run.id), run.id),
       release: keeper.release,
-      ...forwarding(context, latest, harness, group),
+      ...forwarding(context, latest, harness, place),
     };
   }
   await keeper.exited;
@@ -257,11 +262,11 @@ function forwarding(
   context: Context,
   run: Run,
   harness: ProcessIdentity | null,
-  group: Group,
+  { group, terminal }: { group: Group; terminal: TerminalTie },
 ): Pick<Started, 'forward' | 'forwardEarly'> {
   const send = (signal: PassedSignal) => {
     if (signal === 'SIGHUP') {
-      if (isKeptFromTerminal() && !hasControllingTerminal()) return;
+      if (terminal === 'kept' && !hasControllingTerminal()) return;
       // As the leader of its session this process alone is told that the terminal is gone.
       if (run.keeper !== null) signalProven(context.table, run.keeper, signal);
     }

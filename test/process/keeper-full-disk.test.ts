@@ -34,7 +34,7 @@ async function startKeeper() {
   const weathering = ['-c', 'trap "" XFSZ; exec perl "$@"', 'sh'];
   const keeper = spawn(
     'sh',
-    [...weathering, KEEPER, directory, 'r-1', 'title', 'own', '', ...numbers, ...finaliser],
+    [...weathering, KEEPER, directory, 'r-1', 'title', 'own', 'none', '', ...numbers, ...finaliser],
     { stdio: ['pipe', 'ignore', 'inherit', 'pipe', 'pipe'], env: { PATH: process.env['PATH'] } },
   );
   const seen = remember(keeper.pid ?? 0);

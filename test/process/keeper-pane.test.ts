@@ -42,7 +42,7 @@ afterEach(async () => {
 
 const path = (name: string) => join(directory, name);
 const command = (group: string) => [
-  ...`${KEEPER} ${directory} r-1 title ${group}`.split(' '),
+  ...`${KEEPER} ${directory} r-1 title ${group} none`.split(' '),
   '',
   ...'0 0 0 0 0 nothing sh -c'.split(' '),
   `touch ${path('finalised')}`,

@@ -52,6 +52,7 @@ const words = (group: string, firstLook: number) => [
   'r-1',
   'title',
   group,
+  'none',
   '',
   PRCTL,
   '0',

@@ -27,7 +27,7 @@ async function keep(
   const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
   const keeper = spawn(
     'perl',
-    [KEEPER, directory, 'r-1', 'title', 'own', '', '0', '0', '0', '0', '0', '', ...finaliser],
+    [KEEPER, directory, 'r-1', 'title', 'own', 'none', '', '0', '0', '0', '0', '0', '', ...finaliser],
     {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], ...env },

@@ -5,6 +5,7 @@ import type { OnParentEnd } from '../../lifecycle/child.ts';
 import type { EndedRun, Ending } from '../../lifecycle/run.ts';
 import type { OnLive } from '../../lifecycle/takeover.ts';
 import type { BudgetChange, OnExceeded } from '../../lifecycle/session-budget.ts';
+import { tieToTerminal } from '../../supervisor/reeve.ts';
 import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
@@ -101,6 +102,8 @@ async function start(
   launch: (reeve: Reeve, request: Omit<LaunchRequest, 'argv' | 'session'>) => Promise<LaunchResult>,
 ): Promise<number> {
   const reeve = await openPatiently();
+  // Before signals are held: a hang-up until then ends this process, and nothing has been started.
+  const terminal = tieToTerminal();
   const signals = options.detach === true || options.tmux === true ? null : new HeldSignals();
   try {
     const result = await launch(reeve, {
@@ -116,6 +119,7 @@ async function start(
       graceMs: options.grace === undefined ? undefined : options.grace * 1000,
       budget: budgetFrom(options),
       foregroundOutput: options.json === true ? 'stderr' : 'inherit',
+      terminal,
     });
     return await conclude(reeve, result, options, signals);
   } finally {

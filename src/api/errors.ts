@@ -46,6 +46,7 @@ export const ERRORS = {
   store_full: { httpStatus: 507, exitCode: 1 },
   store_newer: { httpStatus: 500, exitCode: 1 },
   store_damaged: { httpStatus: 500, exitCode: 1 },
+  interrupted: { httpStatus: 503, exitCode: 130 },
 } as const satisfies Record<string, { httpStatus: number; exitCode: number }>;
 
 export type ErrorCode = keyof typeof ERRORS;
@@ -66,6 +67,17 @@ export class ReeveError extends Error {
     this.code = code;
     this.hint = more.hint;
     this.details = more.details ?? {};
+  }
+}
+
+/** A signal ended the command before it had done what it was asked for. */
+export class Interrupted extends ReeveError {
+  /** As shells have it: 128 and the number of the signal. */
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string, details: Readonly<Record<string, unknown>>) {
+    super('interrupted', message, { details });
+    this.exitCode = exitCode;
   }
 }
 

@@ -1,5 +1,12 @@
 /** One JSON value on stdout, or text for people; diagnostics always on stderr. */
-import { ERRORS, isTooManyFiles, MORE_FILES, ReeveError, TOO_MANY_FILES } from '../api/errors.ts';
+import {
+  ERRORS,
+  Interrupted,
+  isTooManyFiles,
+  MORE_FILES,
+  ReeveError,
+  TOO_MANY_FILES,
+} from '../api/errors.ts';
 import { printable, printableJson } from './printable.ts';
 import { errorDim, errorRed } from './render/style.ts';
 
@@ -50,7 +57,7 @@ export function printError(options: OutputOptions, error: unknown): number {
     if (known.hint !== undefined) diagnostics().write(`${errorDim(printable(known.hint))}\n`);
   }
   if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
-  return ERRORS[known.code].exitCode;
+  return known instanceof Interrupted ? known.exitCode : ERRORS[known.code].exitCode;
 }
 
 function knownError(error: unknown): ReeveError {

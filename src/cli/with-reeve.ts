@@ -1,6 +1,8 @@
 import { ReeveError } from '../api/errors.ts';
 import { openReeve } from '../supervisor/reeve.ts';
 import type { Reeve } from '../supervisor/reeve.ts';
+import type { Interruption } from '../supervisor/context.ts';
+import { interruption } from './interruption.ts';
 import { printable } from './printable.ts';
 
 /** What a failover of PostgreSQL takes, that of the slower hosted ones included. */
@@ -8,8 +10,11 @@ const WAIT_SECONDS = 120;
 const LONGEST_WAIT_SECONDS = 86_400;
 
 /** What a command does with the library, which is closed whatever comes of it. */
-export async function withReeve(work: (reeve: Reeve) => Promise<number>): Promise<number> {
-  const reeve = await openPatiently();
+export async function withReeve(
+  work: (reeve: Reeve) => Promise<number>,
+  options: { readonly interruption?: Interruption | null } = {},
+): Promise<number> {
+  const reeve = await openPatiently(options);
   try {
     return await work(reeve);
   } finally {
@@ -18,9 +23,11 @@ export async function withReeve(work: (reeve: Reeve) => Promise<number>): Promis
 }
 
 /** For a command that does one thing: it waits for a store that is failing over, and says so to whoever sits there. */
-export function openPatiently(): Promise<Reeve> {
+export function openPatiently({
+  interruption: heard = interruption,
+}: { readonly interruption?: Interruption | null } = {}): Promise<Reeve> {
   const patience = { forMs: waitSeconds() * 1_000, ...(process.stderr.isTTY ? { tell } : {}) };
-  return openReeve({ patience, tell });
+  return openReeve({ patience, tell, ...(heard === null ? {} : { interruption: heard }) });
 }
 
 export function tell(words: string): void {

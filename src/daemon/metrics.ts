@@ -137,6 +137,7 @@ function endingTimes(registers: Registry[]): (event: StoredEvent) => void {
   return ({ kind, runId, atMs, data }) => {
     if (runId === null) return;
     if (kind === 'run.intended' && intendedAtMs.size < MAX_PENDING) intendedAtMs.set(runId, atMs);
+    if (kind === 'run.withdrawn' && data['next'] === null) intendedAtMs.delete(runId);
     if (kind !== 'run.ended') return;
     const sinceMs = intendedAtMs.get(runId);
     intendedAtMs.delete(runId);

@@ -8,6 +8,7 @@
  *   waiting --input.needed, another question--> waiting                                told once a question
  *   (any) --turn started, work, input.needed--> in a turn --turn ended--> (nothing)     told when the turn ends
  *   (any) --intended--> the same, and intended                                         its end was asked for
+ *   intended --withdrawn, by the last who asked--> no longer intended
  *   (any) --ended--> forgotten                                                         told unless it was asked for
  *
  * What is told is made of outcome, exit code, signal, figures, the name of a tool and that of a pull request. Never of
@@ -105,6 +106,8 @@ export function notice(watch: Watch, event: NotableEvent): Noticed {
       return { watch: without(watch, runId), notification: ended(event, before) };
     case 'run.intended':
       return { watch: remember(watch, runId, intended(before, event)), notification: null };
+    case 'run.withdrawn':
+      return { watch: remember(watch, runId, withdrawn(before, event)), notification: null };
     case 'harness.input.needed':
       return asked(watch, event, runId, before);
     // Told once a limit, as it is on record once a limit.
@@ -125,6 +128,11 @@ export function notice(watch: Watch, event: NotableEvent): Noticed {
 function intended(before: WatchedRun, { data }: NotableEvent): WatchedRun {
   const budget = figuresOf(data['budget']);
   return { ...before, isIntended: true, ...(budget === null ? {} : { budget }) };
+}
+
+/** Whoever stood behind the one who took it back wants its end all the same. */
+function withdrawn(before: WatchedRun, { data }: NotableEvent): WatchedRun {
+  return { ...before, isIntended: data['next'] !== null };
 }
 
 function asked(watch: Watch, event: NotableEvent, runId: string, before: WatchedRun): Noticed {

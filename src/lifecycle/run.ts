@@ -10,9 +10,14 @@
  *   gone with its leftovers being swept. `executing` adds the harness's identity and changes no state.
  * - `ended`: terminal. Nothing leads out of it; the outcome is written once.
  *
- * `intend` puts on record who wants the run to end and how, before anything is signalled. The first intent stays.
- * An intended run that is still `claimed` can no longer start. `survive` adds that it could not be ended: it is alive, but
- * nobody knows for how long, nor what it still does.
+ * `intend` puts on record who wants the run to end and how, before anything is signalled. The first intent stays as long
+ * as its intender is at it; who else wants the end meanwhile stands behind it. One whose intender is over gives way to the
+ * next. An intended run that is still `claimed` can no longer start. `survive` adds that it could not be ended: it is
+ * alive, but nobody knows for how long, nor what it still does.
+ *
+ * `withdraw` takes exactly one intent back: its intender was interrupted, and the run has not ended. Whoever stood behind
+ * it comes next. Only what a person asked for is taken back, or gives way: what an automatic part wants, another one
+ * carries on.
  *
  * A run that was started by another one has a `parent`: child.ts tells what `await` and `detach` do to it. A run that
  * has children which were not dealt with cannot end; only the store knows, and refuses.
@@ -49,6 +54,12 @@ export interface Intent {
   readonly atMs: number;
   /** The host's time since boot, which unlike the wall clock never jumps: it orders an intent and an exit. */
   readonly uptimeMs: number;
+  /** Missing, with `by`, in what was recorded before it was kept: such an intent is neither taken back nor replaced. */
+  readonly id?: string;
+  /** The process that ends the run for it. */
+  readonly by?: ProcessIdentity;
+  /** Who else wants the run to end, each by a process of its own, in the order in which they asked. */
+  readonly others?: readonly Intent[];
   /** Why the run was not over when that was last tried, as the end of a sentence. */
   readonly failed?: string;
   /** Of one that is over a budget: which limit, and how much was spent then. */
@@ -138,7 +149,9 @@ export type Step =
       readonly awakeFromMs: number | null;
     }
   | { readonly kind: 'executing'; readonly harness: ProcessIdentity }
-  | { readonly kind: 'intend'; readonly intent: Intent }
+  /** `over` is the intent on record, where its intender was found to be over. */
+  | { readonly kind: 'intend'; readonly intent: Intent; readonly over?: Intent }
+  | { readonly kind: 'withdraw'; readonly intent: Intent }
   /** Told to end, and killed, something of it is alive. `survivors` are for people. */
   | {
       readonly kind: 'survive';
@@ -149,14 +162,20 @@ export type Step =
   /** Its owner is over: it waits for the owner's successor, or goes on by itself. `atMs` is the store's time. */
   | { readonly kind: 'await'; readonly ownerId: string; readonly withinMs: number; readonly atMs: number }
   | { readonly kind: 'detach'; readonly ownerId: string }
-  /** Without `awakeMs`, what was recorded last stays. */
-  | { readonly kind: 'end'; readonly ending: Ending; readonly awakeMs?: number };
+  /** Without `awakeMs`, what was recorded last stays. `decidedOn` is the intent that the outcome was decided on. */
+  | {
+      readonly kind: 'end';
+      readonly ending: Ending;
+      readonly awakeMs?: number;
+      readonly decidedOn?: Intent | null;
+    };
 
 export interface StepEvent {
   readonly kind:
     | 'run.started'
     | 'run.executing'
     | 'run.intended'
+    | 'run.withdrawn'
     | 'run.survivors'
     | 'run.ended'
     | 'child.waiting'
@@ -174,6 +193,7 @@ export type StepResult =
         | 'already_started'
         | 'already_intended'
         | 'not_intended'
+        | 'intent_changed'
         | 'already_survived'
         | 'not_started'
         | 'not_its_child'
@@ -188,19 +208,30 @@ export function takeStep(run: Run, step: Step): StepResult {
     case 'executing':
       return executing(run, step.harness);
     case 'intend':
-      return intend(run, step.intent);
+      return intend(run, step);
+    case 'withdraw':
+      return withdraw(run, step.intent);
     case 'survive':
       return survive(run, step);
     case 'await':
     case 'detach':
       return leaveOwner(run, step);
     case 'end':
-      return {
-        taken: true,
-        run: { ...run, state: 'ended', ending: step.ending, awake: awakeAtEnd(run, step) },
-        event: { kind: 'run.ended', actor: step.ending.actor, data: { ...step.ending } },
-      };
+      return end(run, step);
   }
+}
+
+/** Whoever ends a run decides its outcome outside of the store, where an intent may come or go meanwhile. */
+function end(run: LiveRun, step: Extract<Step, { kind: 'end' }>): StepResult {
+  const { ending, decidedOn } = step;
+  if (decidedOn !== undefined && !isSameIntent(run.intent, decidedOn)) {
+    return { taken: false, because: 'intent_changed' };
+  }
+  return {
+    taken: true,
+    run: { ...run, state: 'ended', ending, awake: awakeAtEnd(run, step) },
+    event: { kind: 'run.ended', actor: ending.actor, data: { ...ending } },
+  };
 }
 
 function start(run: LiveRun, step: Extract<Step, { kind: 'start' }>): StepResult {
@@ -229,13 +260,86 @@ function executing(run: LiveRun, harness: ProcessIdentity): StepResult {
   };
 }
 
-function intend(run: LiveRun, intent: Intent): StepResult {
-  if (run.intent !== null) return { taken: false, because: 'already_intended' };
+/** More than one person and an automatic part or two are never at it at once; what asks more often is a loop. */
+const MAX_OTHERS = 8;
+
+function intend(run: LiveRun, { intent, over }: Extract<Step, { kind: 'intend' }>): StepResult {
+  const next = intentAfter(run.intent, intent, over);
+  if (next === null) return { taken: false, because: 'already_intended' };
   return {
     taken: true,
-    run: { ...run, intent },
+    run: { ...run, intent: next },
     event: { kind: 'run.intended', actor: intent.actor, data: { ...intent } },
   };
+}
+
+/** Null when nothing changes. */
+function intentAfter(current: Intent | null, intent: Intent, over: Intent | undefined): Intent | null {
+  if (current === null) return intent;
+  if (!mayBeTakenBack(current)) return null;
+  const { others = [], failed, uptimeMs } = current;
+  if (over !== undefined && isSameIntent(current, over)) {
+    return {
+      ...intent,
+      // An exit that follows the first demand may be on its way to the record: it was not the run's own.
+      uptimeMs: Math.min(uptimeMs, intent.uptimeMs),
+      ...(failed === undefined ? {} : { failed }),
+      ...(others.length === 0 ? {} : { others }),
+    };
+  }
+  const isKnown = [current, ...others].some(({ by }) => isSameProcess(by, intent.by));
+  if (intent.id === undefined || isKnown || others.length >= MAX_OTHERS) return null;
+  return { ...current, others: [...others, intent] };
+}
+
+function withdraw(run: LiveRun, intent: Intent): StepResult {
+  // Its launcher was told already that it cannot start it.
+  if (run.state === 'claimed') return { taken: false, because: 'not_started' };
+  const current = run.intent;
+  if (current === null || !mayBeTakenBack(intent)) return { taken: false, because: 'not_intended' };
+  const { others = [], ...first } = current;
+  const wanted = [first, ...others];
+  const left = wanted.filter((each) => !isSameIntent(each, intent));
+  if (left.length === wanted.length) return { taken: false, because: 'not_intended' };
+  const isFirst = isSameIntent(first, intent);
+  // Killed as far as it could be, it does not go on as it was.
+  if (isFirst && first.failed !== undefined) return { taken: false, because: 'already_survived' };
+  const [next, ...behind] = left;
+  return {
+    taken: true,
+    run: {
+      ...run,
+      intent: next === undefined ? null : behind.length === 0 ? next : { ...next, others: behind },
+    },
+    event: {
+      kind: 'run.withdrawn',
+      actor: intent.actor,
+      data: { outcome: intent.outcome, next: next ?? null },
+    },
+  };
+}
+
+function mayBeTakenBack({ id, outcome }: Intent): boolean {
+  return id !== undefined && isPersonal(outcome);
+}
+
+/** Whether it is a person, or a command of theirs, that asks for it. */
+export function isPersonal(outcome: IntendedOutcome): boolean {
+  return outcome === 'stopped' || outcome === 'superseded';
+}
+
+function isSameIntent(one: Intent | null, other: Intent | null): boolean {
+  return one === null || other === null ? one === other : one.id === other.id;
+}
+
+function isSameProcess(one: ProcessIdentity | undefined, other: ProcessIdentity | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return (
+    one.pid === other.pid &&
+    one.startTime === other.startTime &&
+    one.boot === other.boot &&
+    one.pidNamespace === other.pidNamespace
+  );
 }
 
 function survive(run: LiveRun, step: Extract<Step, { kind: 'survive' }>): StepResult {

@@ -44,6 +44,8 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
       return `The command is executing as pid ${(data['harness'] as ProcessIdentity).pid}.`;
     case 'run.intended':
       return intended(actor, data as unknown as Intent);
+    case 'run.withdrawn':
+      return withdrawn(actor, data);
     case 'run.ended':
       return ended(runId, data as unknown as Ending);
     case 'run.survivors':
@@ -89,16 +91,26 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
       return `${actor} sent it a message of ${say('characters')} characters, and it took it.`;
     case 'message.undelivered':
       return `${actor} sent it a message of ${say('characters')} characters; that it took it was not seen.`;
+    default:
+      return kind.startsWith('review.')
+        ? reviewSentence(kind, actor, data)
+        : budgetSentence(kind, actor, data);
+  }
+}
+
+function budgetSentence(kind: string, actor: string, data: StoryEvent['data']): string {
+  const what = String(data['what']);
+  switch (kind) {
     case 'budget.set':
       return `${actor} ${budgetSet(data['budget'])}.`;
     case 'budget.warned':
-      return `It was warned: it is close to ${say('what')}.`;
+      return `It was warned: it is close to ${what}.`;
     case 'budget.exceeded':
-      return `It is over ${say('what')}. It goes on, and a person is asked.`;
+      return `It is over ${what}. It goes on, and a person is asked.`;
     case 'budget.cleared':
       return 'There is nothing to ask about its budget any more.';
     default:
-      return kind.startsWith('review.') ? reviewSentence(kind, actor, data) : muteSentence(kind, actor, data);
+      return muteSentence(kind, actor, data);
   }
 }
 
@@ -188,6 +200,21 @@ const WANTED: Readonly<Record<Intent['outcome'], string>> = {
 
 function intended(actor: string, intent: Intent): string {
   return `${actor} ${WANTED[intent.outcome]}.`;
+}
+
+const DEMAND: Readonly<Partial<Record<Intent['outcome'], string>>> = {
+  stopped: 'stop it',
+  superseded: 'take the session over',
+};
+
+function withdrawn(actor: string, data: StoryEvent['data']): string {
+  const demand = DEMAND[data['outcome'] as Intent['outcome']] ?? 'end it';
+  const next = data['next'] as Intent | null;
+  const goesOn =
+    next === null
+      ? 'It had not ended, and goes on.'
+      : `It had not ended, and ${next.actor} still wants it to end.`;
+  return `${actor} was interrupted and took back the request to ${demand}. ${goesOn}`;
 }
 
 function ended(runId: string | null, ending: Ending): string {

@@ -55,4 +55,6 @@ export async function checkpoint(name: Checkpoint): Promise<void> {
   const file = action.slice('wait:'.length);
   writeFileSync(`${file}.reached`, '');
   while (!existsSync(file)) await sleep(POLL_MS);
+  // A signal that came before it was let go is heard before it goes on.
+  await sleep(POLL_MS);
 }

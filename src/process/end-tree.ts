@@ -11,8 +11,11 @@ export interface EndReport {
   readonly found: readonly Member[];
   /** Those that had to be killed. */
   readonly killed: readonly Member[];
-  /** `unseen`: nobody was found any more, but the kernel's word does not cover every way out. */
-  readonly end: 'proven' | 'unseen' | 'survived';
+  /**
+   * `unseen`: nobody was found any more, but the kernel's word does not cover every way out. `called_off`: it was asked at
+   * most, and nobody was frozen or killed.
+   */
+  readonly end: 'proven' | 'unseen' | 'survived' | 'called_off';
   /** Seen alive after everything was tried. */
   readonly survivors: readonly Member[];
   /** Why it counts as alive although nobody was seen, as a sentence without a full stop. */
@@ -32,6 +35,7 @@ export async function endTree(
   tree: RunTree,
   graceMs: number,
   askWith: (member: Member) => NodeJS.Signals = () => 'SIGTERM',
+  isCalledOff: () => boolean = () => false,
 ): Promise<EndReport> {
   const found = new Map<string, Member>();
   const look = () => {
@@ -40,7 +44,9 @@ export async function endTree(
     return members;
   };
   if (graceMs > 0) {
-    const emptiness = await asked(tree, look, askWith, graceMs);
+    const emptiness = await asked(tree, look, { askWith, graceMs, isCalledOff });
+    if (emptiness === 'called_off')
+      return { found: [...found.values()], killed: [], end: emptiness, survivors: [] };
     if (emptiness !== 'not_empty')
       return { found: [...found.values()], killed: [], ...concluded(tree, emptiness) };
   }
@@ -61,13 +67,19 @@ function concluded(tree: RunTree, emptiness: 'proven' | 'unseen' | 'withheld'): 
 /** Of what was there a moment ago, and is neither seen nor counted now. */
 const NOBODY_IN_SIGHT = 'it starts processes faster than they can be looked at';
 
+interface Asking {
+  readonly askWith: (member: Member) => NodeJS.Signals;
+  readonly graceMs: number;
+  readonly isCalledOff: () => boolean;
+}
+
 /** Whoever comes to light when nobody was in sight any more is asked too: those outside of the tree are looked for last. */
 async function asked(
   tree: RunTree,
   look: () => readonly Member[],
-  askWith: (member: Member) => NodeJS.Signals,
-  graceMs: number,
-): Promise<Emptiness> {
+  { askWith, graceMs, isCalledOff }: Asking,
+): Promise<Emptiness | 'called_off'> {
+  if (isCalledOff()) return 'called_off';
   const deadline = performance.now() + graceMs;
   let isAnyoneInSight = false;
   tree.thaw();
@@ -76,8 +88,10 @@ async function asked(
     if (!isAnyoneInSight) ask(tree, members, askWith);
     isAnyoneInSight = members.length > 0;
     const emptiness = isAnyoneInSight ? 'not_empty' : tree.emptiness();
+    if (emptiness !== 'not_empty') return emptiness;
+    if (isCalledOff()) return 'called_off';
     const leftMs = deadline - performance.now();
-    if (emptiness !== 'not_empty' || leftMs <= 0) return emptiness;
+    if (leftMs <= 0) return emptiness;
     await sleep(Math.min(pauseMs, leftMs));
   }
 }

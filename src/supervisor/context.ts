@@ -25,7 +25,16 @@ export interface Context {
   readonly isInDoubt?: boolean;
   /** The run whose keeper started this process to watch it: of that run's tree, this process is no part. */
   readonly watches?: string;
+  readonly interruption?: Interruption;
 }
+
+/** How a command hears that it is to end while it retires a run; nothing else listens for it. */
+export interface Interruption {
+  /** Calls back at most once, until what it returns is called. */
+  listen(heard: (signal: Interrupt) => void): () => void;
+}
+
+export type Interrupt = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 export interface OpenOptions {
   /** The state directory; by default REEVE_HOME, or else the XDG state directory. */
@@ -36,6 +45,8 @@ export interface OpenOptions {
   readonly environment?: Environment;
   /** Hears, in a sentence, when the store of an older Reeve was upgraded. */
   readonly tell?: (words: string) => void;
+  /** For a command: an interrupted one takes back what it asked of a run that has not ended. */
+  readonly interruption?: Interruption;
   /** How long a PostgreSQL that cannot be reached is waited for; by default 10 seconds. */
   readonly patience?: Patience;
 }
@@ -82,6 +93,7 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
     actor: options.actor ?? actorFrom(environment),
     // What is started from here is told of the same store, or told that it is withheld.
     environment: options.store === undefined ? environment : { ...environment, REEVE_STORE: options.store },
+    ...(options.interruption === undefined ? {} : { interruption: options.interruption }),
   };
   try {
     const doubt = await keepContinuity(context);

@@ -120,7 +120,9 @@ async function writeEnding(
       endedAtMs,
     },
     ...(awakeMs === undefined ? {} : { awakeMs }),
+    decidedOn: latest.intent,
   });
+  if (!result.taken && result.because === 'intent_changed') return writeEnding(context, run, order, report);
   if (!result.taken && result.because === 'has_children') return null;
   const ended = result.taken ? result.run : await context.store.run(run.id);
   if (ended?.state !== 'ended') throw new Error(`Run ${run.id} did not end.`);

@@ -396,7 +396,8 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
   const intent = intentNow({
     outcome: 'superseded',
     actor: context.actor,
-    reason: `${context.actor} took over the session`,
+    // Until the new claim nobody has taken anything over.
+    reason: `${context.actor} asked to take the session over`,
   });
   const result = await retireRun(context, owner.run, intent, order.graceMs);
   switch (result.is) {

@@ -3,9 +3,11 @@
  *   intent on record → children dealt with by their policies, and tree asked, frozen, killed, proven gone
  *   → exit record awaited → keeper ended → outcome.
  * Whoever could not carry it out, because it is another host's, state directory's or user's run, leaves no intent.
+ * A command that is interrupted before the run is being killed takes its intent back (hearing.ts).
  * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on. So does
  * an agent that stops its own session: it is part of the tree, and the keeper's last sweep ends it with the rest.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
 import { isOnRecord } from '../lifecycle/exit.ts';
@@ -15,14 +17,18 @@ import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts'
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import { probe } from '../process/liveness.ts';
+import { identify } from '../process/process-table.ts';
 import { readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
+import { RUN_MARK } from '../process/tree.ts';
 import type { Member } from '../process/tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { describeMembers, describeSurvivors } from './describe-members.ts';
 import type { Survivors } from './describe-members.ts';
 import { finaliseRun } from './finalise.ts';
+import { hear, refuseMore, withdraw } from './hearing.ts';
+import type { Hearing } from './hearing.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
 import { removeHeld } from './ownership/hold.ts';
@@ -59,26 +65,70 @@ export async function retireRun(
   if (seen.state === 'ended') return { is: 'ended', run: seen };
   if (liveness !== 'alive') return { is: 'unproven', because: because ?? 'its owner could not be found' };
 
-  await context.store.step(run.id, { kind: 'intend', intent });
+  // Before there is anything to take back.
+  const hearing = hear(context, intent);
+  try {
+    const result = await retireHearing(hearing, seen, intent, graceMs);
+    if (result.is === 'ended') refuseMore(hearing, result.run);
+    return result;
+  } finally {
+    hearing.close();
+  }
+}
+
+async function retireHearing(
+  hearing: Hearing,
+  run: LiveRun,
+  wanted: Intent,
+  graceMs: number,
+): Promise<RetireResult> {
+  const { context } = hearing;
+  const intent: Intent = { ...wanted, id: randomUUID(), by: identify(context.table, process.pid) };
+  const over = abandoned(context, run);
+  await context.store.step(run.id, { kind: 'intend', intent, ...(over === null ? {} : { over }) });
   await checkpoint('retire.intended');
   const intended = await context.store.run(run.id);
   if (intended === null) return { is: 'unproven', because: 'its record was removed meanwhile' };
   if (intended.state === 'ended') return { is: 'ended', run: intended };
   return intended.state === 'claimed'
     ? retireClaimed(context, intended)
-    : retireRunning(context, intended, graceMs);
+    : retireRunning(hearing, intended, intent, graceMs);
 }
 
-async function retireRunning(context: Context, run: RunningRun, graceMs: number): Promise<RetireResult> {
+/**
+ * The intent on record, if nobody is at it any more: it was tried in vain, or its intender is dead. What has exited since is
+ * not for the next one to have ended.
+ */
+function abandoned(context: Context, { id, intent }: LiveRun): Intent | null {
+  if (intent === null || isOnRecord(readExit(runDirectory(context, id), id))) return null;
+  const isDead = intent.by !== undefined && probe(context.table, intent.by).is === 'dead';
+  return intent.failed !== undefined || isDead ? intent : null;
+}
+
+async function retireRunning(
+  hearing: Hearing,
+  run: RunningRun,
+  intent: Intent,
+  graceMs: number,
+): Promise<RetireResult> {
+  const { context } = hearing;
   const tree = await treeOf(context, run);
   await proveSpared(context, run);
   // Both at once: a child must not go on spending while its parent takes its time. What could not be done about a child
   // is told by the last step. Called from inside a child, the whole run is ended first, for this process ends with it.
   const isLast = await isInsideChild(context, run);
+  // A command that is part of what it ends is swept with it, and must not take that for an interruption.
+  if (isLast || context.environment[RUN_MARK] === run.id || process.ppid === run.keeper.pid) hearing.close();
+  const children = isLast ? [] : await context.store.undealtChildren(run.id);
+  const isCalledOff = () =>
+    hearing.heard() !== null && children.length === 0 && !hasRecordedExit(context, run);
   const [first] = await Promise.all([
-    endTree(tree, graceMs, await askedWith(context, run)),
-    isLast ? null : settleChildren(context, run, graceMs),
+    endTree(tree, graceMs, await askedWith(hearing, run), isCalledOff),
+    children.length === 0 ? null : settleChildren(context, run, graceMs),
   ]);
+  const signal = hearing.heard();
+  if (first.end === 'called_off' && signal !== null)
+    return { is: 'ended', run: await withdraw(context, run, intent, signal) };
   if (first.end === 'survived') return reportSurvivors(context, run, first);
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
@@ -126,10 +176,19 @@ async function endedMeanwhile(context: Context, run: RunningRun, because: string
   return stored?.state === 'ended' ? { is: 'ended', run: stored } : { is: 'unproven', because };
 }
 
-/** The harness is asked in the way it likes; all else of the tree in the usual one. */
-async function askedWith(context: Context, run: RunningRun): Promise<(member: Member) => NodeJS.Signals> {
+/**
+ * The harness is asked in the way it likes; all else of the tree in the usual one. A command below one of them is part of
+ * the tree too, also when its environment was wiped.
+ */
+async function askedWith(
+  { context, close }: Hearing,
+  run: RunningRun,
+): Promise<(member: Member) => NodeJS.Signals> {
   const signal = (await adapterOf(context, run)).stopSignal(run.argv);
-  return ({ pid }) => (pid === run.harness?.pid ? signal : 'SIGTERM');
+  return ({ pid }) => {
+    if (pid === process.ppid) close();
+    return pid === run.harness?.pid ? signal : 'SIGTERM';
+  };
 }
 
 async function reportSurvivors(

@@ -58,9 +58,10 @@ describe('an error', () => {
     expect([error.hint, error.details, 'cause' in error]).toEqual([undefined, {}, false]);
   });
 
-  it('has an exit code from 1 to 8 and an HTTP status of an error', () => {
+  it('has an exit code from 1 to 8, or that of an interrupt, and an HTTP status of an error', () => {
     const wrong = Object.entries(ERRORS).filter(
-      ([, { exitCode, httpStatus }]) => exitCode < 1 || exitCode > 8 || httpStatus < 400 || httpStatus > 599,
+      ([, { exitCode, httpStatus }]) =>
+        ![1, 2, 3, 4, 5, 6, 7, 8, 130].includes(exitCode) || httpStatus < 400 || httpStatus > 599,
     );
     expect(wrong).toEqual([]);
   });

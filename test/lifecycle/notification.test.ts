@@ -101,6 +101,12 @@ describe('the end of a run', () => {
     expect(keysOf(['run.intended'], ['run.ended', { outcome }])).toEqual(expected);
   });
 
+  it('is told when what somebody wanted was taken back, unless somebody else still wants it', () => {
+    const after = (next: object | null) =>
+      keysOf(['run.intended'], ['run.withdrawn', { next }], ['run.ended', { outcome: 'failed' }]);
+    expect([after(null), after({ actor: 'bob' })]).toEqual([['3 failed'], []]);
+  });
+
   it('is not excused by what somebody wanted of another run', () => {
     expect(keysOf(['run.intended', {}, 'run-0'], ['run.ended', { outcome: 'failed' }])).toEqual(['2 failed']);
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { takeStep } from '../../src/lifecycle/run.ts';
-import type { LiveRun, Run, Step, StepEvent, StepResult } from '../../src/lifecycle/run.ts';
+import type { Intent, LiveRun, Run, Step, StepEvent, StepResult } from '../../src/lifecycle/run.ts';
 import {
   CLAIMED,
   ENDED,
@@ -10,6 +10,7 @@ import {
   identityOf,
   INTENDED_OUTCOMES,
   INTENT,
+  OWN_INTENT,
   OUTCOMES,
   RUNNING,
   STEPS,
@@ -67,6 +68,13 @@ const UNDEAD: LiveRun = {
   ...INTENDED_EXECUTING,
   intent: { ...INTENT, failed: STEPS.survive.because },
 };
+const HELD: LiveRun = { ...EXECUTING, intent: OWN_INTENT };
+const HELD_UNDEAD: LiveRun = { ...HELD, intent: { ...OWN_INTENT, failed: STEPS.survive.because } };
+const WITHDRAWN: StepEvent = {
+  kind: 'run.withdrawn',
+  actor: 'ada',
+  data: { outcome: 'stopped', next: null },
+};
 const CHILD: LiveRun = { ...EXECUTING, parent: PARENTAGE };
 const WAITING: LiveRun = { ...CHILD, parent: { ...PARENTAGE, waitsUntilMs: 4_600 } };
 
@@ -79,6 +87,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: taken({ ...CLAIMED, state: 'running', keeper, containment, startedAtMs: 2_500, awake }, STARTED),
       executing: refused('not_started'),
       intend: intended(CLAIMED),
+      withdraw: refused('not_started'),
       survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(CLAIMED),
@@ -91,6 +100,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_intended'),
       executing: refused('not_started'),
       intend: refused('already_intended'),
+      withdraw: refused('not_started'),
       survive: survives(INTENDED_CLAIM),
       ...OF_ANOTHER,
       end: ended(INTENDED_CLAIM),
@@ -103,6 +113,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: executes(RUNNING),
       intend: intended(RUNNING),
+      withdraw: refused('not_intended'),
       survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(RUNNING),
@@ -116,6 +127,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       // The keeper was let go before the intent, so its harness may come up after it, and must be known to be ended.
       executing: executes(INTENDED_RUNNING),
       intend: refused('already_intended'),
+      withdraw: refused('not_intended'),
       survive: survives(INTENDED_RUNNING),
       ...OF_ANOTHER,
       end: ended(INTENDED_RUNNING),
@@ -128,6 +140,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(EXECUTING),
+      withdraw: refused('not_intended'),
       survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(EXECUTING),
@@ -140,6 +153,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: refused('already_intended'),
+      withdraw: refused('not_intended'),
       survive: survives(INTENDED_EXECUTING),
       ...OF_ANOTHER,
       end: ended(INTENDED_EXECUTING),
@@ -152,9 +166,49 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: refused('already_intended'),
+      withdraw: refused('not_intended'),
       survive: refused('already_survived'),
       ...OF_ANOTHER,
       end: ended(UNDEAD),
+    },
+  ],
+  [
+    'a running run that somebody wants ended who may take it back',
+    HELD,
+    {
+      start: refused('already_started'),
+      executing: refused('already_started'),
+      intend: refused('already_intended'),
+      withdraw: taken({ ...HELD, intent: null }, WITHDRAWN),
+      survive: survives(HELD),
+      ...OF_ANOTHER,
+      end: ended(HELD),
+    },
+  ],
+  [
+    'a running run that could not be ended for somebody who may take it back',
+    HELD_UNDEAD,
+    {
+      start: refused('already_started'),
+      executing: refused('already_started'),
+      intend: refused('already_intended'),
+      withdraw: refused('already_survived'),
+      survive: refused('already_survived'),
+      ...OF_ANOTHER,
+      end: ended(HELD_UNDEAD),
+    },
+  ],
+  [
+    'a claimed run that somebody wants ended who may take it back',
+    { ...CLAIMED, intent: OWN_INTENT },
+    {
+      start: refused('already_intended'),
+      executing: refused('not_started'),
+      intend: refused('already_intended'),
+      withdraw: refused('not_started'),
+      survive: survives({ ...CLAIMED, intent: OWN_INTENT }),
+      ...OF_ANOTHER,
+      end: ended({ ...CLAIMED, intent: OWN_INTENT }),
     },
   ],
   [
@@ -164,6 +218,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(CHILD),
+      withdraw: refused('not_intended'),
       survive: refused('not_intended'),
       await: taken(WAITING, {
         kind: 'child.waiting',
@@ -188,6 +243,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('already_started'),
       executing: refused('already_started'),
       intend: intended(run),
+      withdraw: refused('not_intended'),
       survive: refused('not_intended'),
       ...OF_ANOTHER,
       end: ended(run),
@@ -200,6 +256,7 @@ const TABLE: readonly [name: string, run: Run, results: Record<Step['kind'], Ste
       start: refused('ended'),
       executing: refused('ended'),
       intend: refused('ended'),
+      withdraw: refused('ended'),
       survive: refused('ended'),
       await: refused('ended'),
       detach: refused('ended'),
@@ -221,6 +278,15 @@ describe('a step of a run', () => {
 });
 
 describe('the end of a run', () => {
+  it('is refused when it was decided on an intent that is no longer the one on record', () => {
+    const decided = (run: Run, decidedOn: Intent | null) => takeStep(run, { ...STEPS.end, decidedOn });
+    expect(decided(HELD, null)).toEqual(refused('intent_changed'));
+    expect(decided(EXECUTING, OWN_INTENT)).toEqual(refused('intent_changed'));
+    expect(decided(HELD, { ...OWN_INTENT, id: 'intent-2' })).toEqual(refused('intent_changed'));
+    expect(decided(HELD, OWN_INTENT)).toEqual(ended(HELD));
+    expect(decided(EXECUTING, null)).toEqual(ended(EXECUTING));
+  });
+
   it('keeps the time awake that was recorded last when nobody can tell it', () => {
     const run: LiveRun = { ...EXECUTING, awake: { fromMs: 20_000, ms: 3_000 } };
     const result = takeStep(run, { kind: 'end', ending: ENDING });

@@ -40,6 +40,9 @@ export const INTENT: Intent = {
   uptimeMs: 50_000,
 };
 
+/** One that its intender, process 400, may take back. */
+export const OWN_INTENT: Intent = { ...INTENT, id: 'intent-1', by: identityOf(400) };
+
 export const ENDING: Ending = {
   outcome: 'completed',
   reason: 'it exited with code 0',
@@ -110,6 +113,7 @@ export const STEPS = {
   },
   executing: { kind: 'executing', harness: identityOf(301) },
   intend: { kind: 'intend', intent: { ...INTENT, outcome: 'superseded', actor: 'bob' } },
+  withdraw: { kind: 'withdraw', intent: OWN_INTENT },
   survive: { kind: 'survive', because: 'sleep (pid 300) is alive', survivors: [300], actor: 'bob' },
   await: { kind: 'await', ownerId: 'run-0', withinMs: 600, atMs: 4_000 },
   detach: { kind: 'detach', ownerId: 'run-0' },

@@ -66,6 +66,16 @@ describe('a story', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
+  it('names who took a wish back, which, and who still has one', () => {
+    const outcomes = ['stopped', 'superseded'] as const;
+    const texts = outcomes.flatMap((outcome) =>
+      [null, { ...INTENT, actor: 'eve' }].map((next) => told('run.withdrawn', { outcome, next }, 'bob')),
+    );
+    for (const text of texts) expectNamed(text, ['bob']);
+    expect(texts.map((text) => text.includes('eve'))).toEqual([false, true, false, true]);
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
   it.each(OUTCOMES)('names run, outcome, reason, recorder and evidence of an end as %s', (outcome) => {
     const ending = { ...ENDING, outcome, evidence: ['process 300 is gone', 'exit record'] };
     expectNamed(told('run.ended', ending), [

@@ -52,6 +52,10 @@ export function intend(changes: Partial<Intent> = {}): Extract<Step, { kind: 'in
   return { kind: 'intend', intent: { ...intent, ...changes } };
 }
 
+/** Of one who may take it back. */
+export const held = intend({ id: 'intent-1', by: identity(400) });
+export const withdraw: Extract<Step, { kind: 'withdraw' }> = { kind: 'withdraw', intent: held.intent };
+
 export function end(changes: Partial<Ending> = {}): Extract<Step, { kind: 'end' }> {
   const ending: Ending = {
     outcome: 'completed',

@@ -3,7 +3,19 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StepResult } from '../../src/lifecycle/run.ts';
 import type { ClaimResult, Store, StoredEvent } from '../../src/store/store.ts';
 import type { Database, Engine } from './engine.ts';
-import { claimOf, end, executing, intend, many, pick, start, won } from './examples.ts';
+import {
+  claimOf,
+  end,
+  executing,
+  held,
+  identity,
+  intend,
+  many,
+  pick,
+  start,
+  withdraw,
+  won,
+} from './examples.ts';
 
 const CONNECTIONS = 5;
 
@@ -102,6 +114,36 @@ function describeSteps(): void {
       outcomes.map((outcome) => intend({ outcome })),
       'already_intended',
     );
+  });
+
+  test('an intent taken back while another is put on record: the other stays', async () => {
+    const other = intend({ actor: 'bob', id: 'intent-2', by: identity(401) });
+    for (let round = 0; round < 10; round += 1) {
+      const { run } = await won(store, claimOf(`session-${round}`));
+      for (const step of [start, held]) await store.step(run.id, step);
+      const results = await Promise.all([
+        pick(stores, 1 + (round % 2)).step(run.id, withdraw),
+        pick(stores, 2 - (round % 2)).step(run.id, other),
+      ]);
+      expect(results.map(({ taken }) => taken)).toStrictEqual([true, true]);
+      expect((await store.run(run.id))?.intent).toStrictEqual(other.intent);
+    }
+  });
+
+  test('an intent taken back while the run ends by it: one is taken, and what the record says fits together', async () => {
+    const rivals = [withdraw, { ...end({ outcome: 'stopped' }), decidedOn: held.intent }];
+    for (let round = 0; round < 10; round += 1) {
+      const { run } = await won(store, claimOf(`session-${round}`));
+      for (const step of [start, held]) await store.step(run.id, step);
+      const results = await Promise.all(
+        rivals.map((step, index) => pick(stores, round + index).step(run.id, step)),
+      );
+      expect(results.filter(({ taken }) => taken)).toHaveLength(1);
+      const now = await store.run(run.id);
+      expect([now?.state, now?.intent?.id]).toStrictEqual(
+        results[0]?.taken === true ? ['running', undefined] : ['ended', 'intent-1'],
+      );
+    }
   });
 
   test('two ends at once: one is taken, and stays', async () => {

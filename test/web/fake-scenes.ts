@@ -91,7 +91,7 @@ function threeRuns(nowMs: number): readonly RunPlan[] {
       startMs: nowMs - 3 * HOUR_MS,
       endMs: nowMs - 1.2 * HOUR_MS,
       outcome: 'superseded',
-      reason: 'bob took over the session',
+      reason: 'bob asked to take the session over',
     },
     { actor: 'bob', startMs: nowMs - 1.2 * HOUR_MS + 900, endMs: null, outcome: null },
   ];

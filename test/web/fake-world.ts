@@ -74,7 +74,7 @@ const REASONS: Readonly<Partial<Record<Outcome, string>>> = {
   failed: 'the command returned 1',
   lost: 'its keeper died without a record of the exit',
   stopped: 'alice stopped it',
-  superseded: 'bob took over the session',
+  superseded: 'bob asked to take the session over',
 };
 
 const EXITS: Readonly<Partial<Record<Outcome, Partial<RunView>>>> = {

@@ -48,12 +48,12 @@ describe('the ownership strip', () => {
     const told = page.locator('p.told');
     await told.getByText('the owner now').waitFor();
     await page.locator('.segment').nth(1).hover();
-    await told.getByText('superseded: bob took over the session (SIGTERM)').waitFor();
+    await told.getByText('superseded: bob asked to take the session over (SIGTERM)').waitFor();
     await page.mouse.move(0, 0);
     await told.getByText('the owner now').waitFor();
     await page.locator('.segment.owner').focus();
     await page.keyboard.press('ArrowLeft');
-    await told.getByText('superseded: bob took over the session (SIGTERM)').waitFor();
+    await told.getByText('superseded: bob asked to take the session over (SIGTERM)').waitFor();
     await page.keyboard.press('Home');
     await told.getByText('completed: the command returned 0 (exit 0)').waitFor();
     expect(await page.locator('.segment:focus b').innerText()).toBe('1');
@@ -66,7 +66,7 @@ describe('the ownership strip', () => {
     const items = await page.locator('.run-list li').allInnerTexts();
     expect(items.map((item) => item.replace(/: \d.*;/, ':'))).toEqual([
       '✓ Run 1 by alice: completed: the command returned 0 (exit 0)',
-      '↷ Run 2 by alice: superseded: bob took over the session (SIGTERM)',
+      '↷ Run 2 by alice: superseded: bob asked to take the session over (SIGTERM)',
       '● Run 3 by bob: the owner now',
     ]);
   });

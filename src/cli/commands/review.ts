@@ -194,6 +194,9 @@ export interface WatchOptions extends HowOptions {
   readonly debounce?: number;
 }
 
+/** It listens itself. */
+const NOT_INTERRUPTED = { interruption: null };
+
 /** In the foreground until it is told to end; a trigger that is under way is finished first. */
 export async function watch(options: WatchOptions): Promise<number> {
   const branches = (options.branch ?? []).map(branchOf);
@@ -228,7 +231,7 @@ export async function watch(options: WatchOptions): Promise<number> {
       },
     });
     return 0;
-  });
+  }, NOT_INTERRUPTED);
   return isReplaced ? goOnAnew() : 0;
 }
 

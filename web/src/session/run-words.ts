@@ -12,7 +12,7 @@ export function runStatus({ outcome }: RunView, sessionStatus: Status): Status {
   return outcome === null ? sessionStatus : STATUS_OF_OUTCOME[outcome];
 }
 
-/** `superseded: bob took over the session (SIGTERM)`. */
+/** `superseded: bob asked to take the session over (SIGTERM)`. */
 export function endWords(run: RunView): string {
   if (run.outcome === null) return run.liveness === 'alive' ? 'the owner now' : 'the owner, not proven alive';
   const exit = run.signal ?? (run.exitCode === null ? null : `exit ${run.exitCode}`);

@@ -1,0 +1,259 @@
+/** A command that retires a run and is interrupted: what it asked for is taken back, unless it is too late for that. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import { launchIn } from '../support/launch.ts';
+import { intentOnRecord } from '../support/on-record.ts';
+import { eventually, isAlive } from '../support/processes.ts';
+import { reviewingIn } from '../support/reviewer.ts';
+import { CLI, createSandbox, finished, withJson } from '../support/sandbox.ts';
+import type { Finished, Sandbox } from '../support/sandbox.ts';
+
+/** A grace that no test sees the end of. */
+const LONG = '600';
+const TAKE_OVER = ['run', '-d', '--force', '--grace', LONG, '-s', 'a', '--', 'sleep', '60'];
+const TAKE_OVER_HERE = ['run', '--force', '--grace', LONG, '-s', 'a', '--', 'sleep', '60'];
+const RESUME = ['resume', 'a', '-d', '--on-live', 'retire', '--grace', LONG];
+const STOP = ['stop', '--grace', LONG, 'a'];
+
+/** Tells when it is asked to end, does not do it, and exits by itself when it is let go. */
+const UNTIL_LET_GO = 'trap "touch asked" TERM; touch deaf; while [ ! -f go ]; do sleep 0.05; done; exit 0';
+
+let sandbox: Sandbox;
+beforeEach(() => {
+  sandbox = createSandbox();
+});
+afterEach(() => sandbox.cleanUp());
+
+const there = (file: string) => eventually(file, () => existsSync(sandbox.path(file)));
+
+async function stubborn() {
+  const launched = await launchIn(sandbox, 'a', 'sh', '-c', UNTIL_LET_GO);
+  await there('deaf');
+  return launched;
+}
+
+function begin(words: readonly string[], env: Record<string, string> = {}) {
+  const command = sandbox.start(words, { env: { ...sandbox.env, ...env } });
+  return { command, done: finished(command) };
+}
+
+/** Begins it, and interrupts it when the run has been asked. */
+async function interrupted(words: readonly string[], signal: NodeJS.Signals): Promise<Finished> {
+  const { command, done } = begin(words);
+  await there('asked');
+  command.kill(signal);
+  return done;
+}
+
+/** At a step that the command has reached: interrupted there, and let go on. */
+async function interruptedAt(
+  point: string,
+  words: readonly string[],
+  signals: readonly NodeJS.Signals[] = ['SIGINT'],
+): Promise<Finished> {
+  const go = sandbox.path(`past-${point}`);
+  const { command, done } = begin(words, { REEVE_CHECKPOINT: `${point}=wait:${go}` });
+  await eventually(point, () => existsSync(`${go}.reached`));
+  for (const signal of signals) {
+    command.kill(signal);
+    await heard(command);
+  }
+  writeFileSync(go, '');
+  return done;
+}
+
+/** What the process was sent has reached it. */
+async function heard({ pid }: ChildProcess): Promise<void> {
+  await eventually('nothing is pending', () =>
+    /^ShdPnd:\s*0+$/m.test(readFileSync(`/proc/${pid}/status`, 'latin1')),
+  );
+}
+
+async function letGo() {
+  writeFileSync(sandbox.path('go'), '');
+  return eventually('it has ended', async () => {
+    const { run } = await sandbox.show('a');
+    return run.state === 'ended' && run;
+  });
+}
+
+async function kindsOf(session: string): Promise<string[]> {
+  const store = await openStore({ sqlite: join(sandbox.home, 'reeve.db') });
+  try {
+    const found = await store.sessionByName(session);
+    const kinds = (await store.eventsOf(found?.session.id ?? '')).map(({ kind }) => kind);
+    return kinds.filter((kind) => /^run\.(intended|withdrawn|ended)$/.test(kind));
+  } finally {
+    await store.close();
+  }
+}
+
+const BY_ITSELF = { outcome: 'completed', exitCode: 0, reason: 'it exited with code 0' };
+
+describe('an interrupted', () => {
+  it.each([
+    ['takeover', TAKE_OVER, 'SIGINT', 130],
+    ['takeover', TAKE_OVER, 'SIGTERM', 143],
+    ['takeover', TAKE_OVER, 'SIGHUP', 129],
+    ['takeover in the foreground', TAKE_OVER_HERE, 'SIGINT', 130],
+    ['resume', RESUME, 'SIGTERM', 143],
+    ['stop', STOP, 'SIGINT', 130],
+    ['stop', STOP, 'SIGTERM', 143],
+    ['stop', STOP, 'SIGHUP', 129],
+  ] as const)(
+    '%s (%s, %s) takes back what it asked, and the run ends by its own exit',
+    async (_, words, signal, code) => {
+      const { harness, run } = await stubborn();
+      const result = await interrupted(words, signal);
+      expect([result.code, result.signal]).toEqual([code, null]);
+      expect(result.stderr).toContain(run.id);
+      expect(isAlive(harness)).toBe(true);
+      const between = await sandbox.show('a');
+      expect(between).toMatchObject({ status: 'working', run: { id: run.id, reason: null } });
+      expect(await letGo()).toMatchObject({ ...BY_ITSELF, id: run.id });
+      expect(await kindsOf('a')).toEqual(['run.intended', 'run.withdrawn', 'run.ended']);
+    },
+  );
+
+  it('stop with --json says so as an error', async () => {
+    const { run } = await stubborn();
+    const { stdout } = await interrupted(withJson(STOP), 'SIGTERM');
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: 'interrupted', details: { signal: 'SIGTERM', run: run.id, outcome: null } },
+    });
+  });
+
+  it('stop takes it back also when its terminal tells it twice', async () => {
+    await stubborn();
+    expect((await interruptedAt('retire.intended', STOP, ['SIGHUP', 'SIGHUP'])).code).toBe(129);
+    expect(await letGo()).toMatchObject(BY_ITSELF);
+  });
+
+  it('stop that had not asked yet asks nothing', async () => {
+    await stubborn();
+    expect((await interruptedAt('retire.intended', STOP)).code).toBe(130);
+    expect(existsSync(sandbox.path('asked'))).toBe(false);
+    expect(await letGo()).toMatchObject(BY_ITSELF);
+  });
+
+  it('takeover can be followed by a stop, which is what the record then says', async () => {
+    const { run } = await stubborn();
+    await interrupted(TAKE_OVER, 'SIGINT');
+    await sandbox.json(['kill', 'a']);
+    expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, outcome: 'stopped' });
+  });
+
+  it.each([
+    ['takeover', TAKE_OVER, 'superseded'],
+    ['stop', STOP, 'stopped'],
+  ])('%s whose run is gone already finishes, and begins nothing more', async (_, words, outcome) => {
+    const { harness, run } = await launchIn(sandbox, 'a', 'sleep', '60');
+    const { code } = await interruptedAt('retire.tree_gone', words);
+    expect([code, isAlive(harness)]).toEqual([130, false]);
+    const { runs } = await sandbox.show('a');
+    expect(runs).toMatchObject([{ id: run.id, outcome }]);
+    expect(await kindsOf('a')).toEqual(['run.intended', 'run.ended']);
+  });
+
+  it('stop of a run whose children are being dealt with finishes', async () => {
+    const child = 'trap "touch child-asked" TERM; touch ready; while [ ! -f go ]; do sleep 0.05; done';
+    writeFileSync(sandbox.path('child'), child);
+    await launchIn(
+      sandbox,
+      'a',
+      'sh',
+      '-c',
+      `${process.execPath} ${CLI} child run -d -s c -- sh child; ${UNTIL_LET_GO}`,
+    );
+    for (const file of ['deaf', 'ready']) await there(file);
+    const { command, done } = begin(STOP);
+    for (const file of ['child-asked', 'asked']) await there(file);
+    command.kill('SIGINT');
+    await heard(command);
+    writeFileSync(sandbox.path('go'), '');
+    expect((await done).code).toBe(130);
+    expect((await sandbox.show('a')).run.outcome).toBe('stopped');
+    expect((await sandbox.show('c')).run.outcome).toBe('cancelled');
+  });
+
+  it('review trigger leaves the reviewer at work', async () => {
+    const reviews = reviewingIn(sandbox, 'deaf');
+    await launchIn(sandbox, 'w', 'sleep', '600');
+    const first = await reviews.trigger({ 17: 'aaaa1' });
+    const { process: reviewer } = await reviews.reviewer(first.reviewer?.run);
+    const { command, done } = begin(['review', ...reviews.words({ 17: 'aaaa2' }, '--grace', LONG)]);
+    await intentOnRecord(sandbox, 'review-w');
+    command.kill('SIGTERM');
+    expect((await done).code).toBe(143);
+    expect(isAlive(reviewer)).toBe(true);
+    expect(await kindsOf('review-w')).toEqual(['run.intended', 'run.withdrawn']);
+  });
+});
+
+describe('two who want the same run to end', () => {
+  it('end it once, and the one who goes on is on record when the other is interrupted', async () => {
+    const { run } = await stubborn();
+    const takeover = begin(TAKE_OVER);
+    await there('asked');
+    const go = sandbox.path('second');
+    const kill = begin(['kill', 'a'], { REEVE_CHECKPOINT: `retire.intended=wait:${go}` });
+    await eventually('the second has asked', () => existsSync(`${go}.reached`));
+    takeover.command.kill('SIGINT');
+    expect((await takeover.done).code).toBe(130);
+    writeFileSync(go, '');
+    expect((await kill.done).code).toBe(0);
+    expect((await sandbox.show('a')).runs).toMatchObject([{ id: run.id, outcome: 'stopped' }]);
+    expect(await kindsOf('a')).toEqual(['run.intended', 'run.intended', 'run.withdrawn', 'run.ended']);
+  });
+});
+
+describe('whoever is killed in the middle of a takeover', () => {
+  const killedAfterAsking = () => interrupted(TAKE_OVER, 'SIGKILL');
+
+  it('has taken nothing over, and the record does not say so', async () => {
+    const { run } = await stubborn();
+    await killedAfterAsking();
+    const ended = await letGo();
+    expect(ended).toMatchObject({ id: run.id, outcome: 'superseded', exitCode: 0 });
+    expect(ended.reason).not.toMatch(/took|taken/);
+  });
+
+  it('gives way to whoever wants the end next', async () => {
+    const { run } = await stubborn();
+    await killedAfterAsking();
+    await sandbox.json(['kill', 'a']);
+    expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, outcome: 'stopped' });
+  });
+
+  it('gives way also to one who takes it back', async () => {
+    await stubborn();
+    await killedAfterAsking();
+    expect((await interruptedAt('retire.intended', STOP)).code).toBe(130);
+    expect(await letGo()).toMatchObject(BY_ITSELF);
+  });
+
+  it('has ended a run that obeyed before another came', async () => {
+    // Its keeper does not come to write the outcome itself, so that the next one finds the exit, and the run alive.
+    sandbox.env['REEVE_CHECKPOINT'] = `keeper.recorded=wait:${sandbox.path('never')}`;
+    await launchIn(sandbox, 'a', 'sleep', '60');
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    await sandbox.reeve(TAKE_OVER, { env: { REEVE_CHECKPOINT: 'retire.tree_gone=kill' } });
+    await sandbox.json(['kill', 'a']);
+    expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'superseded', signal: 'SIGTERM' });
+  });
+});
+
+it('a second Ctrl-C ends the command at once, and what it asked for stays asked', async () => {
+  await stubborn();
+  const go = sandbox.path('never');
+  const { command, done } = begin(STOP, { REEVE_CHECKPOINT: `retire.intended=wait:${go}` });
+  await eventually('it is held', () => existsSync(`${go}.reached`));
+  command.kill('SIGINT');
+  await heard(command);
+  command.kill('SIGINT');
+  expect(await done).toMatchObject({ code: null, signal: 'SIGINT' });
+  expect(await letGo()).toMatchObject({ outcome: 'stopped', exitCode: 0 });
+});

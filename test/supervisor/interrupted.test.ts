@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import { launchIn } from '../support/launch.ts';
 import { intentOnRecord } from '../support/on-record.ts';
-import { eventually, isAlive } from '../support/processes.ts';
+import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { reviewingIn } from '../support/reviewer.ts';
 import { CLI, createSandbox, finished, withJson } from '../support/sandbox.ts';
 import type { Finished, Sandbox } from '../support/sandbox.ts';
@@ -255,5 +255,15 @@ it('a second Ctrl-C ends the command at once, and what it asked for stays asked'
   await heard(command);
   command.kill('SIGINT');
   expect(await done).toMatchObject({ code: null, signal: 'SIGINT' });
+  expect(await letGo()).toMatchObject({ outcome: 'stopped', exitCode: 0 });
+});
+
+it('a stop from inside of the run that it ends is swept with it, and takes nothing back', async () => {
+  const stop = `${process.execPath} ${CLI} stop --grace ${LONG} a & echo $! > stopper`;
+  await launchIn(sandbox, 'a', 'sh', '-c', `trap "touch asked" TERM; ${stop}; ${UNTIL_LET_GO}`);
+  const stopper = await sandbox.pidFrom('stopper');
+  await there('asked');
+  signalSeen(stopper, 'SIGTERM');
+  await eventually('it is gone', () => !isAlive(stopper));
   expect(await letGo()).toMatchObject({ outcome: 'stopped', exitCode: 0 });
 });

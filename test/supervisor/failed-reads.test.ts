@@ -21,11 +21,13 @@ const CODES = ['EIO', 'EMFILE', 'ENFILE', 'EACCES', 'ENOMEM'] as const;
 
 /** A run that has ended with this code, on disk, and whose keeper died before it could put that into the store. */
 async function endedOnDisk(name: string, code: number): Promise<string> {
-  const command = ['sh', '-c', `exit ${code}`];
+  // Not before its launcher is done, which would see the dead keeper, begin to finalise, and be killed there too.
+  const command = ['sh', '-c', `until [ -e ${name}.go ]; do sleep 0.01; done; exit ${code}`];
   const { stdout } = await sandbox.reeve(['run', '-d', '--json', '-s', name, '--', ...command], {
     env: { REEVE_CHECKPOINT: 'finalise.begun=kill' },
   });
   const { run } = JSON.parse(stdout) as SessionView;
+  writeFileSync(sandbox.path(`${name}.go`), '');
   const keeper = run.keeperPid;
   await eventually('its keeper is gone', () => keeper === null || !existsSync(`/proc/${keeper}`));
   return run.id;

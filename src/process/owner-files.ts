@@ -232,7 +232,9 @@ function isOfThisUser(pid: number): boolean {
 
 function unreadKeeper(pid: number, cause: unknown): ReeveError {
   const message = `What the keeper ${pid} holds cannot be read, so who owns what is not known.`;
-  return new ReeveError('unproven', message, { hint: 'Nothing was done. Try again.', cause });
+  const hint =
+    'Nothing was done. Try again; if it stays so, with the groups and rights that the run was started with.';
+  return new ReeveError('unproven', message, { hint, cause });
 }
 
 /** The kernel says so of a file that was removed. */

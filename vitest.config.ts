@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { tagsFor, THIS_MACHINE } from './test/support/needs.ts';
 import { SkippedTests } from './test/support/skipped-tests.ts';
 
+/** They wait for processes to start and end, so that a core has time for a second one. A third one gains nothing. */
 const WORKERS_A_CORE = 2;
 /** Beyond that they wait for the disk, and for PostgreSQL servers and browsers of each other. */
 const MOST_WORKERS = 8;
@@ -13,7 +14,6 @@ export default defineConfig({
     globalSetup: ['test/support/build.ts'],
     // Processes, not threads: the tests start, signal and count real processes.
     pool: 'forks',
-    // They wait for processes to start and end, so that a core has time for a second one.
     maxWorkers: Math.min(MOST_WORKERS, WORKERS_A_CORE * availableParallelism()),
     testTimeout: 60_000,
     hookTimeout: 60_000,

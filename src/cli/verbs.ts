@@ -458,7 +458,7 @@ export const VERBS: readonly Verb[] = [
       { code: 1, when: 'something is bad' },
       { code: 2, when: 'what is bad is a configuration or a variable that cannot be used' },
     ],
-    execute: async ({ flags }) => (await look()).doctor(flags),
+    execute: async ({ flags }) => (await import('./commands/doctor.ts')).doctor(flags),
   },
   {
     name: 'paths',

@@ -20,9 +20,11 @@ type Asked =
   /** A new one; with an id where the caller chose it. */
   | { readonly is: 'new'; readonly nativeId: string | null }
   | { readonly is: 'resume'; readonly nativeId: string }
-  /** The latest of this directory. */
-  | { readonly is: 'latest' }
-  /** One that is only known once the harness runs: chosen from a list, forked, or named in words. */
+  /** The latest of this directory, or of another one that it names. */
+  | { readonly is: 'latest'; readonly directory?: string }
+  /** One that exists, called by something else than its id: a title, a file, a number in a list. */
+  | { readonly is: 'named'; readonly reference: string }
+  /** One that is only known once the harness runs: chosen from a list, or forked. */
   | { readonly is: 'open' }
   /** None: the command manages or prints something. */
   | { readonly is: 'none' };
@@ -107,6 +109,8 @@ export interface Adapter {
   /** Conversations whose id is this, or begins with it, the latest first. */
   findConversations(place: Place, reference: string): readonly Conversation[];
   latestConversation(place: Place): Conversation | null;
+  /** The ids of those that it may mean by this. Missing where nobody but the harness can tell. */
+  readonly conversationsCalled?: (place: Place, reference: string) => readonly string[];
   /** How it likes to be asked to end: with what it does then, a turn is recorded as broken off. */
   stopSignal(argv: readonly string[]): 'SIGTERM' | 'SIGINT';
   /** The program to start instead of a wrapper that would orphan it; the same path when there is none. */

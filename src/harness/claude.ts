@@ -14,6 +14,7 @@ import type {
   Served,
 } from './adapter.ts';
 import { isAdministration } from './administration.ts';
+import { conversationsCalled } from './claude-named.ts';
 import {
   behindDashes,
   hasOption,
@@ -101,6 +102,8 @@ export const claude: Adapter = {
     const project = join(projectsIn(environment), projectName(cwd));
     return transcripts(filesAt(project, 0, () => true)).next().value ?? null;
   },
+  conversationsCalled: ({ environment, cwd }, reference) =>
+    conversationsCalled(join(projectsIn(environment), projectName(cwd)), cwd, reference),
   stopSignal: () => 'SIGTERM',
   nativeProgram: (path) => behindWrapper(path, '@anthropic-ai/claude-code', ['claude']),
   reporting,
@@ -126,8 +129,12 @@ function readInvocation([, ...args]: readonly string[]): Invocation {
     return { asked, isInteractive };
   }
   if (hasOption(parts, '-r', '--resume')) {
-    const nativeId = optionValue(parts, '-r', '--resume');
-    return { asked: isUuid(nativeId) ? { is: 'resume', nativeId } : { is: 'open' }, isInteractive };
+    const reference = (optionValue(parts, '-r', '--resume') ?? '').trim();
+    if (reference === '') return { asked: { is: 'open' }, isInteractive };
+    const asked = isUuid(reference)
+      ? ({ is: 'resume', nativeId: reference } as const)
+      : ({ is: 'named', reference } as const);
+    return { asked, isInteractive };
   }
   if (hasOption(parts, '-c', '--continue')) return { asked: { is: 'latest' }, isInteractive };
   if (hasOption(parts, ...CHOSEN_BY_CLAUDE)) return { asked: { is: 'open' }, isInteractive };

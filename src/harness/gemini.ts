@@ -105,7 +105,10 @@ function readInvocation([, ...args]: readonly string[]): Invocation {
     return { asked: { is: 'new', nativeId: optionValue(parts, '--session-id') }, isInteractive };
   const reference = (optionValue(parts, '-r', '--resume') ?? '').trim();
   if (reference === '' || reference === 'latest') return { asked: { is: 'latest' }, isInteractive };
-  return { asked: isUuid(reference) ? { is: 'resume', nativeId: reference } : { is: 'open' }, isInteractive };
+  if (isUuid(reference)) return { asked: { is: 'resume', nativeId: reference }, isInteractive };
+  // A number of its own list, which begins anew with every conversation. It knows no other names, and says so.
+  const isNumber = /^\d+$/.test(reference);
+  return { asked: isNumber ? { is: 'named', reference } : { is: 'open' }, isInteractive };
 }
 
 /** The same command line with this conversation, whichever it asked for. */

@@ -95,9 +95,8 @@ function readInvocation([, ...args]: readonly string[]): Invocation {
   const nativeId = optionValue(parts, '-s', '--session');
   if (nativeId !== null) return { asked: { is: 'resume', nativeId }, isInteractive };
   if (!hasOption(parts, '-c', '--continue')) return { asked: { is: 'new', nativeId: null }, isInteractive };
-  // The latest of another directory is not the latest here.
-  const isElsewhere = hasOption(parts, '--dir') || (command !== null && command !== 'run');
-  return { asked: { is: isElsewhere ? 'open' : 'latest' }, isInteractive };
+  const directory = optionValue(parts, '--dir') ?? (command === 'run' ? null : command);
+  return { asked: directory === null ? { is: 'latest' } : { is: 'latest', directory }, isInteractive };
 }
 
 /** The same command line with this conversation, whichever it asked for. */

@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { createLineScanner } from './line-scanner.ts';
 
 /** Enough for the first lines, which name the conversation and its directory; a transcript may have a gigabyte. */
 const HEAD_BYTES = 256 * 1024;
@@ -41,6 +42,24 @@ export function objectAt(path: string): JsonObject | null {
   return objectsIn([wholeTextOf(path) ?? ''])[0] ?? null;
 }
 
+/** A line with what a person called a conversation has some hundred bytes; others are as long as what a tool printed. */
+const MAX_LINE_BYTES = 64 * 1024;
+const READ_BYTES = 1024 * 1024;
+
+/** The short lines in which this field stands, of the whole file, which may be large. Nothing when it cannot be read. */
+export function objectsWith(path: string, field: string): readonly JsonObject[] {
+  const scanner = createLineScanner([`"${field}"`], MAX_LINE_BYTES, false);
+  const lines: string[] = [];
+  for (let start = 0; ; start += READ_BYTES) {
+    const bytes = readBytes(path, (size) => ({
+      start,
+      length: Math.max(0, Math.min(READ_BYTES, size - start)),
+    }));
+    if (bytes === null || bytes.length === 0) return objectsIn(lines);
+    scanner.take(bytes, (line) => lines.push(line));
+  }
+}
+
 interface Range {
   readonly start: number;
   readonly length: number;
@@ -51,6 +70,10 @@ interface Range {
  * whoever opens it.
  */
 function readSome(path: string, rangeOf: (size: number) => Range | null): string | null {
+  return readBytes(path, rangeOf)?.toString('utf8') ?? null;
+}
+
+function readBytes(path: string, rangeOf: (size: number) => Range | null): Buffer | null {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -59,7 +82,7 @@ function readSome(path: string, rangeOf: (size: number) => Range | null): string
       if (range === null) return null;
       const buffer = Buffer.alloc(range.length);
       const length = readSync(file, buffer, 0, range.length, range.start);
-      return buffer.toString('utf8', 0, length);
+      return buffer.subarray(0, length);
     } finally {
       closeSync(file);
     }

@@ -52,6 +52,12 @@ export interface OutcomeDecision {
   readonly signal: string | null;
 }
 
+export interface OutcomeFacts {
+  readonly native?: Native | null;
+  /** Whoever wanted the end was dead when it came. */
+  readonly isForsaken?: boolean;
+}
+
 /**
  * Precedence: what never executed never started; an intent decides the exit that follows it, but not one that was
  * there before it; then the exit itself; and where the exit is not known, the run is lost, which is not a failure.
@@ -59,14 +65,19 @@ export interface OutcomeDecision {
 export function decideOutcome(
   intent: Intent | null,
   exit: ExitEvidence,
-  native: Native | null = null,
+  { native = null, isForsaken = false }: OutcomeFacts = {},
 ): OutcomeDecision {
   switch (exit.kind) {
     case 'not_started':
       return { outcome: 'never_started', reason: exit.reason, exitCode: null, signal: null };
     case 'exited':
       return intent !== null && !wasBefore(exit, intent)
-        ? { outcome: intent.outcome, reason: intent.reason, exitCode: exit.code, signal: exit.signal }
+        ? {
+            outcome: intent.outcome,
+            reason: isForsaken && !isBySignal(exit) ? unseenReason(intent, exit.code) : intent.reason,
+            exitCode: exit.code,
+            signal: exit.signal,
+          }
         : { ...ownOutcome(exit, native), exitCode: exit.code, signal: exit.signal };
     case 'none':
     case 'unseen':
@@ -79,6 +90,18 @@ export function decideOutcome(
         signal: null,
       };
   }
+}
+
+/** Killed by a signal, or by a handler that says so: what a shell calls 128 and the signal's number. */
+function isBySignal({ code, signal }: Extract<ExitEvidence, { kind: 'exited' }>): boolean {
+  return signal !== null || (code !== null && code > 128);
+}
+
+/** It may have obeyed, or never have been told: only who asked would know, and did not live to say so, or failed. */
+function unseenReason({ actor, outcome, failed }: Intent, code: number | null): string {
+  if (failed !== undefined)
+    return `${actor} wanted it ${outcome}, by a command that failed (${failed}); it exited with code ${code}`;
+  return `${actor} wanted it ${outcome}, by a command that was over before it; it exited with code ${code}, and whether it had been told to end is not known`;
 }
 
 /** The keeper reads the time since boot from a file that has steps of 10 ms. Not orderable: the intent decides. */

@@ -11,6 +11,27 @@ export interface ProcessIdentity {
   readonly startTime: string | null;
 }
 
+/**
+ * Begins a boot id that is not the kernel's: some containers (systemd-nspawn, LXC) mount one of their own over it. That it
+ * differs says nothing of a restart, from either side.
+ */
+export const CONTAINER_BOOT = 'container:';
+
+type Boot = Pick<ProcessIdentity, 'boot'>;
+
+/** False only where the kernel says so: one of them is of before a restart, or of another machine. */
+export function mayBeOneBoot(one: Boot, other: Boot): boolean {
+  return one.boot === other.boot || [one, other].some(({ boot }) => boot.startsWith(CONTAINER_BOOT));
+}
+
+/** Whether a pid and a start time mean the same process here and there. */
+export function sharePids(
+  one: Boot & Pick<ProcessIdentity, 'pidNamespace'>,
+  other: Boot & Pick<ProcessIdentity, 'pidNamespace'>,
+): boolean {
+  return one.pidNamespace === other.pidNamespace && mayBeOneBoot(one, other);
+}
+
 /** How a death was proven. `rebooted` needs no look at a process table, so a broken probe cannot fake it. */
 export type DeathProof = 'gone' | 'reused' | 'zombie' | 'namespace' | 'rebooted';
 

@@ -15,8 +15,8 @@
  * next. An intended run that is still `claimed` can no longer start. `survive` adds that it could not be ended: it is
  * alive, but nobody knows for how long, nor what it still does.
  *
- * `withdraw` takes exactly one intent back: its intender was interrupted, and the run has not ended. Whoever stood behind
- * it comes next. Only what a person asked for is taken back, or gives way: what an automatic part wants, another one
+ * `withdraw` takes exactly one intent back: its intender was interrupted, or gave up before it had signalled anybody, and
+ * the run has not ended. Whoever stood behind it comes next. Only what a person asked for is taken back, or gives way: what an automatic part wants, another one
  * carries on.
  *
  * A run that was started by another one has a `parent`: child.ts tells what `await` and `detach` do to it. A run that
@@ -31,7 +31,7 @@ import type { Proof } from './proof.ts';
 import type { BudgetFigures } from './session-budget.ts';
 
 /** Outcomes a person, a successor or an automatic part can ask for. */
-const INTENDED_OUTCOMES = ['stopped', 'superseded', 'cancelled', 'reaped', 'over_budget'] as const;
+export const INTENDED_OUTCOMES = ['stopped', 'superseded', 'cancelled', 'reaped', 'over_budget'] as const;
 export type IntendedOutcome = (typeof INTENDED_OUTCOMES)[number];
 
 export const OUTCOMES = ['completed', 'failed', ...INTENDED_OUTCOMES, 'lost', 'never_started'] as const;
@@ -151,7 +151,8 @@ export type Step =
   | { readonly kind: 'executing'; readonly harness: ProcessIdentity }
   /** `over` is the intent on record, where its intender was found to be over. */
   | { readonly kind: 'intend'; readonly intent: Intent; readonly over?: Intent }
-  | { readonly kind: 'withdraw'; readonly intent: Intent }
+  /** `because` is why its intender gave up, as the end of a sentence; left out where it was interrupted. */
+  | { readonly kind: 'withdraw'; readonly intent: Intent; readonly because?: string }
   /** Told to end, and killed, something of it is alive. `survivors` are for people. */
   | {
       readonly kind: 'survive';
@@ -210,7 +211,7 @@ export function takeStep(run: Run, step: Step): StepResult {
     case 'intend':
       return intend(run, step);
     case 'withdraw':
-      return withdraw(run, step.intent);
+      return withdraw(run, step);
     case 'survive':
       return survive(run, step);
     case 'await':
@@ -292,7 +293,7 @@ function intentAfter(current: Intent | null, intent: Intent, over: Intent | unde
   return { ...current, others: [...others, intent] };
 }
 
-function withdraw(run: LiveRun, intent: Intent): StepResult {
+function withdraw(run: LiveRun, { intent, because }: Extract<Step, { kind: 'withdraw' }>): StepResult {
   // Its launcher was told already that it cannot start it.
   if (run.state === 'claimed') return { taken: false, because: 'not_started' };
   const current = run.intent;
@@ -314,7 +315,7 @@ function withdraw(run: LiveRun, intent: Intent): StepResult {
     event: {
       kind: 'run.withdrawn',
       actor: intent.actor,
-      data: { outcome: intent.outcome, next: next ?? null },
+      data: { outcome: intent.outcome, next: next ?? null, ...(because === undefined ? {} : { because }) },
     },
   };
 }

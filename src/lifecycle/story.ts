@@ -2,6 +2,7 @@
 import { amount } from './budget-words.ts';
 import type { OnParentEnd, Parentage } from './child.ts';
 import type { ProcessIdentity } from './process-identity.ts';
+import { INTENDED_OUTCOMES } from './run.ts';
 import type { Ending, Intent } from './run.ts';
 import { BUDGET_KINDS } from './session-budget.ts';
 import type { Limits } from './session-budget.ts';
@@ -214,7 +215,8 @@ function withdrawn(actor: string, data: StoryEvent['data']): string {
     next === null
       ? 'It had not ended, and goes on.'
       : `It had not ended, and ${next.actor} still wants it to end.`;
-  return `${actor} was interrupted and took back the request to ${demand}. ${goesOn}`;
+  const why = typeof data['because'] === 'string' ? `gave up (${data['because']})` : 'was interrupted';
+  return `${actor} ${why} and took back the request to ${demand}. ${goesOn}`;
 }
 
 function ended(runId: string | null, ending: Ending): string {
@@ -225,7 +227,10 @@ function ended(runId: string | null, ending: Ending): string {
         ? `, exit ${ending.exitCode}`
         : '';
   const evidence = ending.evidence.length === 0 ? '' : ` Evidence: ${ending.evidence.join('; ')}.`;
-  return `Run ${runId} ended as ${ending.outcome}${how}: ${ending.reason} (recorded by ${ending.actor}).${evidence}`;
+  // The actor of an end that was wanted is whoever wanted it, and may be long gone when it is put on record.
+  const isIntended = INTENDED_OUTCOMES.some((outcome) => outcome === ending.outcome);
+  const by = `${isIntended ? 'asked for' : 'recorded'} by ${ending.actor}`;
+  return `Run ${runId} ended as ${ending.outcome}${how}: ${ending.reason} (${by}).${evidence}`;
 }
 
 function containmentOf(data: StoryEvent['data']): string {

@@ -116,13 +116,18 @@ export function thawCgroup(path: string): void {
   }
 }
 
-/** Only a cgroup that this run's launch made is ever killed: the path ends in the run's own id. */
-export function killCgroup(path: string, runId: string): void {
+/**
+ * Only a cgroup that this run's launch made is ever killed: the path ends in the run's own id. Answers whether the kernel
+ * took the order, which asks nobody's user.
+ */
+export function killCgroup(path: string, runId: string): boolean {
   if (!path.endsWith(`/reeve-${runId}`)) throw new Error(`${path} is not the cgroup of run ${runId}.`);
   try {
     writeFileSync(join(path, 'cgroup.kill'), '1');
+    return true;
   } catch {
     // Gone, or another user's: then the rest of the ladder finds nobody, or names those it could not end.
+    return false;
   }
 }
 

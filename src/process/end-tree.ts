@@ -7,8 +7,10 @@ import type { Member } from './tree.ts';
 import type { Emptiness, RunTree } from './run-tree.ts';
 
 export interface EndReport {
-  /** Everything that was found and told to end, at whichever rung. */
+  /** Everything that was found, and told to end at whichever rung. */
   readonly found: readonly Member[];
+  /** Those of it whom no signal reached, for this user may not signal them; left out when there are none. */
+  readonly unsignalled?: readonly Member[];
   /** Those that had to be killed. */
   readonly killed: readonly Member[];
   /**
@@ -38,23 +40,57 @@ export async function endTree(
   isCalledOff: () => boolean = () => false,
 ): Promise<EndReport> {
   const found = new Map<string, Member>();
+  const { heard, whoHeardNothing } = hearers(tree);
   const look = () => {
     const members = tree.find();
     for (const member of members) found.set(keyOf(member), member);
     return members;
   };
+  const report = (killed: readonly Member[], end: End): EndReport => {
+    const all = [...found.values()];
+    const unsignalled = whoHeardNothing(all);
+    const reached = killed.filter((member) => !unsignalled.includes(member));
+    return { found: all, killed: reached, ...(unsignalled.length === 0 ? {} : { unsignalled }), ...end };
+  };
   if (graceMs > 0) {
-    const emptiness = await asked(tree, look, { askWith, graceMs, isCalledOff });
-    if (emptiness === 'called_off')
-      return { found: [...found.values()], killed: [], end: emptiness, survivors: [] };
-    if (emptiness !== 'not_empty')
-      return { found: [...found.values()], killed: [], ...concluded(tree, emptiness) };
+    const emptiness = await asked(heard, look, { askWith, graceMs, isCalledOff });
+    if (emptiness === 'called_off') return report([], { end: emptiness, survivors: [] });
+    if (emptiness !== 'not_empty') return report([], concluded(tree, emptiness));
   }
   const killed = look();
-  tree.killAtOnce();
-  await freeze(tree, look);
-  const end = await kill(tree, look);
-  return { found: [...found.values()], killed, ...end };
+  heard.killAtOnce();
+  await freeze(heard, look);
+  const end = await kill(heard, look);
+  return report(killed, end);
+}
+
+/** The same tree, and who of it was refused every signal. */
+function hearers(tree: RunTree): {
+  readonly heard: RunTree;
+  readonly whoHeardNothing: (members: readonly Member[]) => readonly Member[];
+} {
+  const [sent, refused] = [new Set<string>(), new Set<string>()];
+  let isCgroupKilled = false;
+  const heard: RunTree = {
+    ...tree,
+    signal: (member, signal) => {
+      const signalled = tree.signal(member, signal);
+      if (signalled === 'sent') sent.add(keyOf(member));
+      if (signalled === 'refused') refused.add(keyOf(member));
+      return signalled;
+    },
+    killAtOnce: () => {
+      const isKilled = tree.killAtOnce();
+      isCgroupKilled ||= isKilled;
+      return isKilled;
+    },
+  };
+  const whoHeardNothing = (members: readonly Member[]) =>
+    members.filter((member) => {
+      if (isCgroupKilled && member.signs.includes('cgroup')) return false;
+      return refused.has(keyOf(member)) && !sent.has(keyOf(member));
+    });
+  return { heard, whoHeardNothing };
 }
 
 type End = Pick<EndReport, 'end' | 'survivors' | 'because'>;

@@ -365,11 +365,11 @@ sub hold {
     return undef;
 }
 
+# Nothing of a line that is not whole: its writer was cut off, or is at it.
 sub first_line {
     my ($file) = @_;
     my $line = <$file> // '';
-    $line =~ s/\s+$//;
-    return $line;
+    return $line =~ s/\s*\n\z// ? $line : '';
 }
 
 # The process is what it was when it was found, or nothing is watched.
@@ -544,7 +544,11 @@ sub own_children { return grep { !is_spared($_) } children_of($$); }
 sub is_spared {
     my $ENOENT = 2;
     # A note that is there and cannot be read now spares too: the finaliser, which can ask the store, sees to that one.
-    open my $note, '<', in_run("children/$_[0]") or return $! != $ENOENT;
+    my $path = in_run("children/$_[0]");
+    # To open a pipe may take for ever.
+    stat $path or return $! != $ENOENT;
+    return 1 unless -f _;
+    open my $note, '<', $path or return $! != $ENOENT;
     $! = 0;
     my $line = <$note>;
     return $! != 0 unless defined $line;

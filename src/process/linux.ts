@@ -1,8 +1,9 @@
 /** Linux: everything from /proc, without starting a process. */
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { ReeveError } from '../api/errors.ts';
 import { hostOf } from '../lifecycle/installation.ts';
+import { CONTAINER_BOOT } from '../lifecycle/process-identity.ts';
 import { seekNamespace } from './pid-namespace.ts';
 import type {
   HostIdentity,
@@ -310,10 +311,17 @@ function hostIdentity(root: string, installation: string): HostIdentity {
   }
   return {
     host: hostOf(hostname(), installation),
-    boot: readFileSync(`${root}/sys/kernel/random/boot_id`, 'latin1').trim(),
+    boot: bootId(root),
     // Start times are counted from the boot as the time namespace has it, so that is part of what a pid means.
     pidNamespace: [readlinkSync(`${root}/self/ns/pid`), ...linkIfThere(`${root}/self/ns/time`)].join(' '),
   };
+}
+
+function bootId(root: string): string {
+  const path = `${root}/sys/kernel/random/boot_id`;
+  const id = readFileSync(path, 'latin1').trim();
+  // What was mounted over the kernel's own is a file of another file system.
+  return statSync(path).dev === statSync(root).dev ? id : CONTAINER_BOOT + id;
 }
 
 function linkIfThere(path: string): string[] {

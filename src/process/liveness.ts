@@ -1,5 +1,6 @@
 /** Is the process on record alive? Alive and dead are proven; everything else is unknown. */
 import { isSameInstallation } from '../lifecycle/installation.ts';
+import { mayBeOneBoot, sharePids } from '../lifecycle/process-identity.ts';
 import type { Liveness, ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { ProcessTable } from './process-table.ts';
 
@@ -9,6 +10,10 @@ export function probe(table: ProcessTable, identity: ProcessIdentity): Liveness 
     // Only what this very installation recorded can be said to have been before a restart of this machine.
     if (!isSameInstallation(identity.host, here.host))
       return unknown(`it is on host ${identity.host}, and this is ${here.host}`);
+    // Whose processes are seen from here all the same is judged by what is seen.
+    if (sharePids(identity, here)) return probeHere(table, identity);
+    if (mayBeOneBoot(identity, here))
+      return unknown('a container with a boot id of its own stands between it and this command');
     return { is: 'dead', proof: 'rebooted', because: 'the machine has been restarted since' };
   }
   // The same boot is the same machine, whatever it is called by now: laptops change their names with the network.

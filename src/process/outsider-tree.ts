@@ -36,7 +36,7 @@ export function outsiderTree(table: ProcessTable, root: ProcessIdentity, marks: 
     signal: (member, signal) => signalProven(table, member, signal),
     unaccounted: () => null,
     thaw: () => {},
-    killAtOnce: () => {},
+    killAtOnce: () => false,
     dissolve: () => {},
   };
 }

@@ -4,6 +4,7 @@
  * them (keeper.pl), and they are removed while one holds them; here they are named and read. What is in a file is true for
  * as long as the process that it names lives.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,7 +12,7 @@ import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
-import { readFile, readText } from './reading.ts';
+import { isThere, readFile, readText } from './reading.ts';
 import { userHome } from './user-home.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,8 +50,8 @@ function isOwn(path: string): boolean {
 
 function isUsable(path: string): boolean {
   try {
-    const isThere = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    if (!isThere) mkdirSync(path, { recursive: true, mode: 0o700 });
+    const isMade = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    if (!isMade) mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK | constants.X_OK);
     // In a directory that everybody may write to, somebody else may have been faster.
     const { uid } = statSync(path);
@@ -92,6 +93,30 @@ export function processFile(directory: string, boot: string, process: readonly s
   return join(directory, `process-${digest(boot, ...process)}`);
 }
 
+/** In a run's directory, what its keeper holds: for when the files are lost together with the store. */
+export function copyIn(runDirectory: string): string {
+  return join(runDirectory, 'announcement');
+}
+
+/** Of the runs whose directories are there and tell of no end. What cannot be read is left out, as below. */
+export function announcementsInRuns(runs: string): readonly Announcement[] {
+  return namesIn(runs).flatMap((id) => {
+    const directory = join(runs, id);
+    const copy = readText(copyIn(directory));
+    const announcement = copy.is === 'read' ? parseAnnouncement(copy.value) : null;
+    return announcement?.run.id !== id || isThere(join(directory, 'exit.json')) ? [] : [announcement];
+  });
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
 /** What this host has seen of a store. */
 export function seenFile(directory: string, { home, store }: Pick<Announcement, 'home' | 'store'>): string {
   return join(directory, `store-${digest(home, store)}.json`);
@@ -114,7 +139,21 @@ export function readAnnouncement(path: string): Announcement | null {
   }
 }
 
-const SESSION_FILE = /^(?:session|installed|id)-/;
+/**
+ * Whether somebody holds it, by the kernel's word: also of a process that cannot be seen from here, in another pid namespace or
+ * behind hidepid. Whoever is about to take the lock meanwhile tries again.
+ */
+export function isLocked(path: string): boolean {
+  const script =
+    'open my $f, "+<", $ARGV[0] or exit($!{ENOENT} ? 0 : 2); exit(flock($f, 2 | 4) ? 0 : $!{EWOULDBLOCK} ? 1 : 2)';
+  const { status, error } = spawnSync('perl', ['-MErrno', '-e', script, path], { stdio: 'ignore' });
+  if (status === 0 || status === 1) return status === 1;
+  throw new ReeveError('unproven', `Whether somebody holds ${path} could not be asked.`, { cause: error });
+}
+
+/** The one of an adopted process too: it may be all that is left. */
+const SESSION_FILE = /^(?:session|installed|id|process)-/;
+const OWNER_FILE = /^(?:session|installed|id|conversation|process)-/;
 
 /**
  * Everything that is written down in the directory, true or not any more; once for each file that a session has. One that
@@ -190,7 +229,8 @@ interface Hands {
   readonly failed: unknown;
 }
 
-function handsOf({ pid, name, isZombie }: ProcessFact, files: readonly string[] | null): Hands {
+function handsOf(fact: ProcessFact, files: readonly string[] | null): Hands {
+  const { pid, name, isZombie } = fact;
   if (isZombie || !name.startsWith('reeve-keeper')) return { announcements: [], failed: null };
   const announcements: Announcement[] = [];
   let failed: unknown = null;
@@ -207,20 +247,38 @@ function handsOf({ pid, name, isZombie }: ProcessFact, files: readonly string[] 
         if (files?.includes(nameOf(path)) === false || !isSmallFile(path)) return;
         const announcement = parseAnnouncement(readFileSync(path, 'utf8'));
         if (announcement !== null) announcements.push(announcement);
+        else if (OWNER_FILE.test(nameOf(path))) announcements.push(...copyOf(fact));
       });
     }
   });
   return { announcements, failed };
 }
 
+/** Where its file was emptied under it, or it is about to write: from the directory of its run, where it stays. */
+function copyOf({ pid, startTime }: ProcessFact): readonly Announcement[] {
+  const announcement = parseAnnouncement(readFileSync(copyIn(`/proc/${pid}/cwd`), 'utf8'));
+  return announcement?.run.keeper.startTime === startTime ? [announcement] : [];
+}
+
 /**
- * Gone in between; or another user's, whose runs are not this one's to announce. A keeper of this user may be closed to it
- * as well, when it was started with other groups or capabilities. Any other failure says nothing.
+ * Gone in between, or on its way out; or another user's, whose runs are not this one's to announce. A keeper of this user
+ * may be closed to it as well, when it was started with other groups or capabilities. Any other failure says nothing.
  */
 function isNoneOfOurs(pid: number, error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'ENOENT' || code === 'ESRCH') return true;
-  return (code === 'EACCES' || code === 'EPERM') && !isOfThisUser(pid);
+  return (code === 'EACCES' || code === 'EPERM') && (!isOfThisUser(pid) || isExiting(pid));
+}
+
+/** PF_EXITING of the kernel's flags, the ninth field of its stat. */
+const EXITING = 4;
+
+/** Between its last instruction and its being a zombie the kernel shows a process to root alone. */
+function isExiting(pid: number): boolean {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat.is !== 'read') return stat.is === 'absent';
+  const [, , , , , , flags] = stat.value.slice(stat.value.lastIndexOf(')') + 2).split(' ');
+  return (Number(flags) & EXITING) !== 0;
 }
 
 /** Whoever it acts as: that a process is closed to others hides its owner, but not this line. */

@@ -17,6 +17,9 @@ import type { TreeFacts } from './tree-look.ts';
  */
 export type Emptiness = 'proven' | 'unseen' | 'withheld' | 'not_empty';
 
+/** `refused`: this user may not signal it. `nobody`: it is gone, or was left alone. */
+export type Signalled = 'sent' | 'refused' | 'nobody';
+
 export interface RunTree {
   find(): readonly Member[];
   emptiness(): Emptiness;
@@ -25,9 +28,12 @@ export interface RunTree {
   /** Lets it hear signals again, where the harness froze a part of itself. */
   thaw(): void;
   /** Sends only to a process that is proven, at this moment, to be the member found. */
-  signal(member: Member, signal: NodeJS.Signals): void;
-  /** Ends all at once where the kernel can; the caller goes on to end the rest one by one. */
-  killAtOnce(): void;
+  signal(member: Member, signal: NodeJS.Signals): Signalled;
+  /**
+   * Ends all at once where the kernel can; the caller goes on to end the rest one by one. Answers whether the kernel killed
+   * the cgroup, which reaches also whom this user may not signal.
+   */
+  killAtOnce(): boolean;
   /** Gives back what held the tree together. */
   dissolve(): void;
 }
@@ -77,12 +83,14 @@ export function runTree(
       const isSpared = spared().some(
         ({ pid, startTime }) => pid === member.pid && startTime === member.startTime,
       );
-      if (!isSpared) signalProven(table, member, signal);
+      return isSpared ? 'nobody' : signalProven(table, member, signal);
     },
     killAtOnce: () => {
-      if (cgroup !== null && !cgroupPids(cgroup).includes(process.pid)) killCgroup(cgroup, run.id);
+      const isWhole = cgroup !== null && !cgroupPids(cgroup).includes(process.pid);
+      const isKilled = isWhole && killCgroup(cgroup, run.id);
       const keeper = look.reaper();
       if (keeper !== null) killChildren(table, keeper, () => look.strangers());
+      return isKilled;
     },
     dissolve: () => {
       if (cgroup !== null) removeCgroup(cgroup);
@@ -95,13 +103,15 @@ export function signalProven(
   table: ProcessTable,
   target: { readonly pid: number; readonly startTime: string | null },
   signal: NodeJS.Signals,
-): void {
+): Signalled {
   const reading = table.read(target.pid);
-  if (target.pid <= 1 || reading.is !== 'there' || reading.fact.isZombie) return;
-  if (target.startTime === null || reading.fact.startTime !== target.startTime) return;
+  if (target.pid <= 1 || reading.is !== 'there' || reading.fact.isZombie) return 'nobody';
+  if (target.startTime === null || reading.fact.startTime !== target.startTime) return 'nobody';
   try {
     process.kill(target.pid, signal);
-  } catch {
-    // Gone in between, or not ours to signal: the proof that follows tells which, and names it if it lives on.
+    return 'sent';
+  } catch (error) {
+    // Gone in between, or not ours to signal: the proof that follows names it if it lives on.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM' ? 'refused' : 'nobody';
   }
 }

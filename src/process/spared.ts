@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { cgroupPids } from './cgroup.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 import { isThere, readNames, readText, unread } from './reading.ts';
+import type { Failed } from './reading.ts';
 import { descendantsOf, RUN_MARK } from './tree.ts';
 
 export interface Spared {
@@ -29,15 +30,39 @@ export function noteSpared(runDirectory: string, { pid, startTime, runId, cgroup
   const temporary = join(directory, `.${pid}`);
   writeFileSync(temporary, `${startTime} ${runId} ${cgroup ?? ''}\n`, { mode: 0o600 });
   renameSync(temporary, join(directory, String(pid)));
+  // What can be written and not read would spare nobody.
+  const failed = notesIn(runDirectory).unread.find((each) => each.pid === null || each.pid === pid);
+  if (failed !== undefined) throw unread(failed);
 }
 
-/** Throws when a note cannot be read: whom it spares would be ended as an escapee. */
-export function sparedIn(runDirectory: string): readonly Spared[] {
-  return namesIn(join(runDirectory, 'children')).flatMap((name) => {
-    const [startTime = '', runId = '', ...cgroup] = readNote(join(runDirectory, 'children', name)).split(' ');
-    if (!/^\d+$/.test(name) || startTime === '' || runId === '') return [];
-    return [{ pid: Number(name), startTime, runId, cgroup: cgroup.join(' ') || null }];
-  });
+export interface Notes {
+  readonly spared: readonly Spared[];
+  /** Whom these spare would be ended as an escapee, so whoever meets one asks the store instead, or ends nobody. */
+  readonly unread: readonly UnreadNote[];
+}
+
+export interface UnreadNote extends Failed {
+  /** Null for the list itself. */
+  readonly pid: number | null;
+}
+
+export function notesIn(runDirectory: string): Notes {
+  const directory = join(runDirectory, 'children');
+  const names = readNames(directory);
+  // Most runs have no children, and so no such directory.
+  if (names.is === 'absent') return { spared: [], unread: [] };
+  if (names.is === 'failed') return { spared: [], unread: [{ ...names, pid: null }] };
+  const [spared, failed]: [Spared[], UnreadNote[]] = [[], []];
+  for (const name of names.value.filter((each) => /^\d+$/.test(each))) {
+    const note = readText(join(directory, name));
+    if (note.is === 'failed') failed.push({ ...note, pid: Number(name) });
+    // A note that was there a moment ago may have been forgotten since.
+    if (note.is !== 'read') continue;
+    const [startTime = '', runId = '', ...cgroup] = note.value.trim().split(' ');
+    if (startTime !== '' && runId !== '')
+      spared.push({ pid: Number(name), startTime, runId, cgroup: cgroup.join(' ') || null });
+  }
+  return { spared, unread: failed };
 }
 
 export function forgetSpared(runDirectory: string, { pid }: Spared): void {
@@ -65,18 +90,4 @@ export function sparedProcesses(
     for (const member of cgroup === null ? [] : cgroupPids(cgroup)) found.add(member);
   }
   return found;
-}
-
-/** Most runs have no children, and so no such directory. */
-function namesIn(directory: string): readonly string[] {
-  const reading = readNames(directory);
-  if (reading.is === 'failed') throw unread(reading);
-  return reading.is === 'read' ? reading.value : [];
-}
-
-/** A note that was there a moment ago may have been forgotten since. */
-function readNote(path: string): string {
-  const reading = readText(path);
-  if (reading.is === 'failed') throw unread(reading);
-  return reading.is === 'read' ? reading.value.trim() : '';
 }

@@ -11,6 +11,7 @@
  * Two of them need no look at the whole process table, and are complete while the keeper lives as subreaper: the cgroup,
  * and descent by the kernel's own lists of children (`findNear`). What they cost grows with the run, not the machine.
  */
+import { sharePids } from '../lifecycle/process-identity.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 
@@ -130,8 +131,8 @@ function kernelDescendants(table: ProcessTable, root: number): readonly ProcessF
  * In another boot, which is also another host's, or in another pid namespace, its number names something else. And whatever
  * a damaged record says, nobody is known by the first process, from which everybody descends.
  */
-function isHere({ host }: ProcessTable, { pid, boot, pidNamespace }: ProcessIdentity): boolean {
-  return pid > 1 && boot === host.boot && pidNamespace === host.pidNamespace;
+function isHere({ host }: ProcessTable, identity: ProcessIdentity): boolean {
+  return identity.pid > 1 && sharePids(identity, host);
 }
 
 function signsOfKeeper(

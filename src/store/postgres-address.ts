@@ -1,6 +1,6 @@
 /**
  * An address of PostgreSQL, read as libpq reads it: a URI, or keywords with values. Pure: what the environment and
- * files add to it is found in postgres-parameters.ts. No message repeats a value, which may be a password.
+ * files add to it is found in postgres-target.ts. No message repeats a value, which may be a password.
  */
 import { ReeveError } from '../api/errors.ts';
 

@@ -2,7 +2,8 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { isConnectionLoss } from './postgres-errors.ts';
-import type { PostgresHost, PostgresPlan, WantedSession } from './postgres-parameters.ts';
+import type { PostgresPlan, WantedSession } from './postgres-parameters.ts';
+import type { PostgresHost } from './postgres-target.ts';
 import { openSocket, TlsFailure } from './postgres-socket.ts';
 import type { Encryption } from './postgres-socket.ts';
 import type { SslMode } from './postgres-tls.ts';

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 
 const OTHERS = 0o077;
 
-interface PassQuestion {
+export interface PassQuestion {
   readonly host: string;
   readonly port: string;
   readonly database: string;
@@ -11,8 +11,13 @@ interface PassQuestion {
 }
 
 /** Undefined as well for a file that others may read: libpq does not use it either. */
-export function passwordFrom(path: string, { host, port, database, user }: PassQuestion): string | undefined {
-  for (const line of readOwn(path).split('\n')) {
+export function passwordFrom(path: string, question: PassQuestion): string | undefined {
+  return isForOwner(path) ? entryFor(path, question) : undefined;
+}
+
+/** The password in it, whoever may read the file. */
+export function entryFor(path: string, { host, port, database, user }: PassQuestion): string | undefined {
+  for (const line of readIfThere(path).split('\n')) {
     const fields = line.startsWith('#') ? [] : fieldsOf(line);
     const isOurs = [host, port, database, user].every((value, index) => isFor(value, fields[index]));
     if (isOurs) return fields[4];
@@ -32,8 +37,10 @@ function fieldsOf(line: string): readonly string[] {
   return (LINE.exec(line) ?? []).slice(1).map((field) => field.replaceAll(/\\(.)/gsu, '$1'));
 }
 
-function readOwn(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isFile() || (stat.mode & OTHERS) !== 0) return '';
-  return readFileSync(path, 'utf8');
+function isForOwner(path: string): boolean {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) === 0;
+}
+
+function readIfThere(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, 'utf8') : '';
 }

@@ -31,6 +31,7 @@ const NO_SUCH_TABLE = '42P01';
 const NO_SUCH_SCHEMA = '3F000';
 const NO_RIGHT = '42501';
 const READ_ONLY = '25006';
+const TABLE_EXISTS = '42P07';
 
 const OTHER_HOSTS = 'Update Reeve on every host that uses it: older ones are refused.';
 
@@ -55,7 +56,7 @@ export async function inSchema<T>(
     return result;
   } catch (error) {
     if (!isConnectionLoss(error)) await client.query('rollback');
-    throw error;
+    throw known !== null && codeOf(error) === NO_SUCH_TABLE ? incomplete(known, error) : error;
   }
 }
 
@@ -93,8 +94,32 @@ export async function migrate(client: pg.Client, place: string, { tell }: Migrat
     if (version < SCHEMA_VERSION) await run('insert into schema_version values ($1)', [SCHEMA_VERSION]);
     if (version > 0 && version < SCHEMA_VERSION) tell?.(upgraded(place, version, OTHER_HOSTS));
   } catch (error) {
+    if (codeOf(error) === TABLE_EXISTS) throw emptied(place, error);
     throw isRefusal(error) ? unmade(place, error) : error;
   }
+}
+
+/** A table that it had when it was opened, or by its version, was dropped. */
+function incomplete(place: string, cause: unknown): ReeveError {
+  return new ReeveError(
+    'store_damaged',
+    `The store at ${place} lacks a table of Reeve: ${reasonOf(cause)}.`,
+    { hint: ANEW, cause },
+  );
+}
+
+const ANEW = `Restore a backup. To begin anew: drop schema ${SCHEMA} cascade; then run \`reeve ls\` on every host, which puts its living runs on record again.`;
+
+/** Its tables are there, and none of them says which step made it: nobody but a person empties them. */
+function emptied(place: string, cause: unknown): ReeveError {
+  return new ReeveError(
+    'store_damaged',
+    `The store at ${place} has tables of Reeve, but ${SCHEMA}.schema_version does not say of which version: its rows were removed.`,
+    {
+      hint: ANEW,
+      cause,
+    },
+  );
 }
 
 async function versionOf(client: pg.Client): Promise<number> {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
-import type { PostgresHost } from './postgres-parameters.ts';
+import type { PostgresHost } from './postgres-target.ts';
 
 /** `if offered` goes on in the clear when the server cannot encrypt. */
 export type Encryption = 'none' | 'if offered' | 'required' | 'direct';

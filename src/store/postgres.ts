@@ -16,7 +16,7 @@ import {
 } from './postgres-errors.ts';
 import { eventOrderIn } from './postgres-event-order.ts';
 import { planFrom } from './postgres-parameters.ts';
-import type { Environment } from './postgres-parameters.ts';
+import type { Environment } from './postgres-target.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { inSchema, migrate, SCHEMA, versionToMigrate } from './postgres-schema.ts';
 import type { TransactionKind } from './postgres-schema.ts';
@@ -183,6 +183,13 @@ function sqlOf(client: pg.Client): UnitOfWork {
         `select count(*) as standbys, current_setting('synchronous_standby_names') as waited_for from pg_stat_replication`,
       );
       return Number(rows[0]?.['standbys']) > 0 && rows[0]?.['waited_for'] === '';
+    },
+    mayWrite: async () => {
+      const { rows } = await query(
+        `select (not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'
+           and has_table_privilege('events', 'insert'))::int as may`,
+      );
+      return Number(rows[0]?.['may']) === 1;
     },
     forUpdate: ' for update',
     lock: async (name) => {

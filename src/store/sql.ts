@@ -17,6 +17,8 @@ export interface Sql {
   system(): Promise<string>;
   /** Whether it is copied to standbys none of which is waited for: what was answered may be lost with this server. */
   isCopiedLater(): Promise<boolean>;
+  /** Whether whoever asks may write: not on a standby, and not as a role that may only look. */
+  mayWrite(): Promise<boolean>;
   /** Ends a `select` whose row must not change before this unit of work is over. */
   readonly forUpdate: string;
   /** Waits until nobody else holds this name, and holds it until this unit of work is over. */

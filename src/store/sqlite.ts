@@ -119,6 +119,7 @@ class Connection {
     nowMs: async () => Date.now(),
     system: async () => '',
     isCopiedLater: async () => false,
+    mayWrite: async () => true,
     forUpdate: '',
     // One writer at a time: its names are all its own, and its numbers become visible in their order.
     lock: async () => {},

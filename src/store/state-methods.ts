@@ -32,6 +32,7 @@ export function stateMethods(driver: SqlDriver, parts: AnnounceParts & TriedWrit
     },
     markAnnounced: (host) => write((sql) => markAnnounced(sql, host)),
     isCopiedLater: () => driver.read((sql) => sql.isCopiedLater()),
+    mayWrite: () => driver.read((sql) => sql.mayWrite()),
     hosts: () => driver.read(hosts),
     tryWrite: async () => (await import('./try-write.ts')).tryWrite(driver, parts),
     forgetHost: (id) =>

@@ -1,26 +1,22 @@
 /** What opens the whole store: an agent gets none of it, and whoever records the end of its run needs all of it. */
-import { parseAddress } from './postgres-address.ts';
+import { hasSecret, targetFrom } from './postgres-target.ts';
+import type { Environment } from './postgres-target.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Each may hold the password, or lead to it. */
+const LEADING = ['REEVE_STORE', 'PGPASSWORD', 'PGPASSFILE', 'PGSERVICE', 'PGSERVICEFILE'] as const;
 
-const PASSWORD_VARIABLES = ['PGPASSWORD', 'PGPASSFILE'] as const;
+/** The variables that open the store which this environment names, where that takes a password; none otherwise. */
+export function storeSecretsIn(environment: Environment): readonly string[] {
+  const address = environment['REEVE_STORE'] ?? '';
+  if (address === '' || !takesPassword(address, environment)) return [];
+  return LEADING.filter((name) => (environment[name] ?? '') !== '');
+}
 
-/** In any way in which libpq takes one. What cannot be read may hold one. */
-export function hasPassword(address: string): boolean {
+/** What cannot be read may hold one. */
+function takesPassword(address: string, environment: Environment): boolean {
   try {
-    const { password = '', passfile = '', sslpassword = '' } = parseAddress(address);
-    return password !== '' || passfile !== '' || sslpassword !== '';
+    return hasSecret(targetFrom(address, environment));
   } catch {
     return true;
   }
-}
-
-/** The variables that hold the password of the store which this environment names, or lead to it; none for SQLite. */
-export function storeSecretsIn(environment: Environment): readonly string[] {
-  const address = environment['REEVE_STORE'] ?? '';
-  if (address === '') return [];
-  return [
-    ...(hasPassword(address) ? ['REEVE_STORE'] : []),
-    ...PASSWORD_VARIABLES.filter((name) => (environment[name] ?? '') !== ''),
-  ];
 }

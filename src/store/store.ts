@@ -348,6 +348,8 @@ export interface Store {
   markAnnounced(host: Host): Promise<void>;
   /** Whether it has standbys none of which is waited for. */
   isCopiedLater(): Promise<boolean>;
+  /** Asked before anything is done that has to be put on record afterwards, by whoever only looks. */
+  mayWrite(): Promise<boolean>;
   /** Those with runs in the store, and whether each has announced what lives. */
   hosts(): Promise<readonly (Host & { readonly hasAnnounced: boolean })[]>;
   /** On a person's word: nothing of it lives. */

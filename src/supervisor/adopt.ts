@@ -6,6 +6,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { proposeSessionName, refuseSessionName } from '../lifecycle/session.ts';
 import { HELD_BY_ANOTHER } from '../process/keeper.ts';
+import { maySignal } from '../process/may-signal.ts';
 import { identify } from '../process/process-table.ts';
 import { isThere } from '../process/reading.ts';
 import { createRunDirectory } from '../process/run-directory.ts';
@@ -42,6 +43,7 @@ export async function adopt(
   }
   const harness = await harnessAt(context, pid);
   if (harness === null) throw notThere(context, pid);
+  refuseAnothers(context, harness);
   await refuseOwned(context, harness);
   await refuseHeld(context, harness, options.session);
   refuseFromInside(context, harness);
@@ -97,6 +99,16 @@ function notThere(context: Context, pid: number): ReeveError {
     : new ReeveError('not_found', `There is no process ${pid}.`, {
         hint: '`reeve scan` lists live harnesses.',
       });
+}
+
+/** Whoever may not signal it could keep none of what an owner promises. */
+function refuseAnothers({ table }: Context, { identity }: LiveHarness): void {
+  if (maySignal(table, identity)) return;
+  throw new ReeveError(
+    'out_of_reach',
+    `Pid ${identity.pid} belongs to another user, and this one may not signal it.`,
+    { hint: 'Nothing was changed. Adopt it as the user who started it, or as root.' },
+  );
 }
 
 async function refuseOwned(context: Context, { identity }: LiveHarness): Promise<void> {

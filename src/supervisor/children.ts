@@ -12,6 +12,7 @@ import type { Context } from './context.ts';
 import { describeSurvivors } from './describe-members.ts';
 import { CHILD_GRACE_MS } from './lineage.ts';
 import { isHere } from './reach.ts';
+import { troubleOf } from './reconcile.ts';
 import { runDirectory } from './liveness.ts';
 import { intentNow, retireRun } from './retire.ts';
 
@@ -69,7 +70,10 @@ async function cancel(
   graceMs: number,
   actor = context.actor,
 ): Promise<string | null> {
-  const result = await retireRun(context, run, intentNow({ outcome: 'cancelled', actor, reason }), graceMs);
+  const intent = intentNow({ outcome: 'cancelled', actor, reason });
+  // Its trouble is on record with its owner; the owner's other children are dealt with all the same.
+  const result = await retireRun(context, run, intent, graceMs).catch((error: unknown) => troubleOf(error));
+  if (typeof result === 'string') return result;
   switch (result.is) {
     case 'ended':
       return null;

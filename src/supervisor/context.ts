@@ -10,7 +10,9 @@ import { homeAt, homeFrom, prepareHome } from './home.ts';
 import type { Home } from './home.ts';
 import { installationOf } from './installation.ts';
 import { keepContinuity } from './ownership/continuity.ts';
+import { refuseInsideOtherStore } from './ownership/other-store.ts';
 import { isStoreWithheld, notFromInside } from './withheld.ts';
+import { isWriteRefused } from '../store/write-refused.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -43,7 +45,7 @@ export interface OpenOptions {
   readonly store?: string;
   readonly actor?: string;
   readonly environment?: Environment;
-  /** Hears, in a sentence, when the store of an older Reeve was upgraded. */
+  /** Hears, in a sentence, when the store of an older Reeve was upgraded, or it is not known whether it knows all who live. */
   readonly tell?: (words: string) => void;
   /** For a command: an interrupted one takes back what it asked of a run that has not ended. */
   readonly interruption?: Interruption;
@@ -72,11 +74,15 @@ export function isWithheld(options: OpenOptions): boolean {
   return options.store === undefined && isStoreWithheld(home, environment);
 }
 
-export async function openContext(options: OpenOptions = {}): Promise<Context> {
+/** By whoever calls it; or by a keeper, which knows its own store, whatever it was started below. */
+export type Opener = 'anybody' | 'keeper';
+
+export async function openContext(options: OpenOptions = {}, opener: Opener = 'anybody'): Promise<Context> {
   const machine = await openMachine(options);
   const { home, table, environment } = machine;
   if (isWithheld(options)) throw notFromInside();
   const postgres = options.store ?? environment['REEVE_STORE'] ?? '';
+  if (postgres === '' && opener === 'anybody') refuseInsideOtherStore(machine);
   const migrating = {
     before: async () => (await import('./daemon-place.ts')).refuseBesideOlderDaemon(machine),
     ...(options.tell === undefined ? {} : { tell: options.tell }),
@@ -97,7 +103,11 @@ export async function openContext(options: OpenOptions = {}): Promise<Context> {
   };
   try {
     const doubt = await keepContinuity(context);
-    return doubt === null ? context : { ...context, isInDoubt: true };
+    if (doubt === null) return context;
+    // Of a store that can only be read everybody knows that it is not up to date.
+    const words = `${doubt.message} Until then nothing is started, and runs that the store has lost may be missing.`;
+    if (!isWriteRefused(doubt)) options.tell?.(words);
+    return { ...context, isInDoubt: true };
   } catch (error) {
     await store.close();
     throw error;

@@ -6,13 +6,28 @@
 import { RUN_MARK } from '../process/tree.ts';
 import type { Context } from './context.ts';
 import type { Check } from './doctor.ts';
+import { declaredLiving, named } from './ownership/declared-gone.ts';
+import type { Declared } from './ownership/declared-gone.ts';
 import { scan } from './scan.ts';
 import type { Leftover, ScannedHarness } from './scan.ts';
 
 /** Nothing to say when there is nothing to do. */
 export async function checkProcesses(context: Context): Promise<readonly Check[]> {
   const { harnesses, leftovers } = await scan(context);
-  return [...checkConversations(harnesses), ...checkLeftovers(leftovers)];
+  return [
+    ...checkConversations(harnesses),
+    ...checkDeclared(await declaredLiving(context)),
+    ...checkLeftovers(leftovers),
+  ];
+}
+
+function checkDeclared(declared: readonly Declared[]): readonly Check[] {
+  if (declared.length === 0) return [];
+  const who = declared.map(
+    ({ session, run, members }) => `run ${run.id} of ${session.name} (${named(members)})`,
+  );
+  const says = `Declared gone by a person, but alive: ${who.join(', ')}. End what is left: reeve settle`;
+  return [{ name: 'declared gone', is: 'bad', says }];
 }
 
 function checkConversations(harnesses: readonly ScannedHarness[]): readonly Check[] {

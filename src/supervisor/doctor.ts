@@ -201,6 +201,8 @@ async function checkRuns(context: Context): Promise<Check> {
   const doubts = live.flatMap(({ session }, index) => {
     const each = seen[index];
     if (each === undefined || deriveStatus(each.run, each.liveness, each.because) !== 'unknown') return [];
+    // That it lives is known, and only what it does is not: there is nothing to settle.
+    if (each.liveness === 'alive' && each.because === null) return [];
     return [`${session.name} (${each.because ?? 'no reason known'})`];
   });
   if (doubts.length === 0)

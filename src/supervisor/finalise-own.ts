@@ -1,3 +1,4 @@
+import { ReeveError } from '../api/errors.ts';
 import { isOnRecord } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import { isThere } from '../process/reading.ts';
@@ -6,6 +7,7 @@ import { openContext } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { homeFrom } from './home.ts';
 import { runDirectory } from './liveness.ts';
+import { requireOwnersKnown } from './ownership/continuity.ts';
 import { letGoOfAll } from './ownership/hold.ts';
 import { reconcileRun } from './reconcile.ts';
 import { takeReports } from './reports.ts';
@@ -19,10 +21,17 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
   // Somebody removed the whole state while the run was on: there is nothing to write to, and none is made anew.
   if (isAway) return true;
   // A store that has forgotten the run is told of it here, for this process holds what says so.
-  const context = await openContext({ actor: 'keeper' });
+  const context = await openContext({ actor: 'keeper' }, 'keeper');
   try {
+    // On its way from one server to the other it comes back; until then nothing is ended by what a standby knows.
+    if (!(await context.store.mayWrite()))
+      throw new ReeveError('store_unavailable', 'The store takes no writes.');
     const run = await context.store.run(runId);
-    if (run === null) return true;
+    if (run === null) {
+      // Forgotten, it is told of again once that can be done.
+      if (context.isInDoubt === true) await requireOwnersKnown(context);
+      return true;
+    }
     if (run.state === 'ended') {
       // Ended by somebody's word: what it left since then is late, and put aside.
       await takeReports(context, run);
@@ -49,5 +58,6 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
 
 function leftBehind(exit: ExitEvidence): string[] {
   if (exit.kind !== 'exited' || exit.leftBehind === undefined) return [];
-  return [`left behind and ended: ${exit.leftBehind.join(', ')}`];
+  // Its keeper told them to end, and may not have been allowed to. How their end is known, the proof beside this says.
+  return [`left behind, and gone since: ${exit.leftBehind.join(', ')}`];
 }

@@ -8,14 +8,16 @@ import { decideOutcome } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
 import { PROOF_WORDS } from '../lifecycle/proof.ts';
 import type { Proof } from '../lifecycle/proof.ts';
+import { isPersonal } from '../lifecycle/run.ts';
 import type { EndedRun, LiveRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
 import type { Context } from './context.ts';
-import { describeMembers } from './describe-members.ts';
+import { isForsaken } from './continue-keeper.ts';
+import { describeSwept } from './describe-members.ts';
 import type { Survivors } from './describe-members.ts';
-import { CHILD_GRACE_MS, proveSpared, settleChildren } from './lineage.ts';
+import { CHILD_GRACE_MS, notesUnread, proveSpared, settleChildren } from './lineage.ts';
 import { takeReports } from './reports.ts';
 import { takeLastWrites } from './take-writes.ts';
 import { treeOf } from './tree-of.ts';
@@ -65,7 +67,9 @@ export async function finaliseRun(
     await checkpoint('finalise.swept');
     const unread = await takeLastWrites(context, run);
     if (unread !== null) return { is: 'children', because: unread };
-    const ended = await writeEnding(context, run, order, report);
+    const doubt = notesUnread(context, run);
+    const known = doubt === null ? order : { ...order, evidence: [...order.evidence, doubt] };
+    const ended = await writeEnding(context, run, known, report);
     if (ended === null) continue;
     await checkpoint('finalise.ended');
     return { is: 'ended', run: ended };
@@ -76,9 +80,13 @@ export async function finaliseRun(
 async function noteSurvivors(
   context: Context,
   run: LiveRun,
-  { survivors, because }: Survivors,
+  { survivors, because, unsignalled }: Survivors,
 ): Promise<Survivors> {
-  const data: Survivors = because === undefined ? { survivors } : { survivors, because };
+  const data: Survivors = {
+    survivors,
+    ...(because === undefined ? {} : { because }),
+    ...(unsignalled === undefined ? {} : { unsignalled }),
+  };
   await context.store.note(
     {
       sessionId: run.sessionId,
@@ -104,18 +112,24 @@ async function writeEnding(
   if (stored.state === 'ended') return stored;
   // The last that its harness said; afterwards it would be fenced.
   const latest = await takeReports(context, stored);
-  const decision = decideOutcome(latest.intent, order.exit, latest.native);
+  const decision = decideOutcome(latest.intent, order.exit, {
+    native: latest.native,
+    // Whoever holds a run to its limits is a process of that run, and dies with it by design.
+    isForsaken:
+      latest.intent !== null && isPersonal(latest.intent.outcome) && isForsaken(context, latest.intent),
+  });
   const isIntended = decision.outcome === latest.intent?.outcome;
   const endedAtMs = 'atMs' in order.exit ? order.exit.atMs : Date.now();
   const { host } = context.table;
   const proof = proofOf(order, report);
+  await checkpoint('finalise.decided');
   const awakeMs = awakeAtEnd(latest, { clock: clockOf(host), nowMs: context.table.awakeMs() }, endedAtMs);
   const result = await context.store.step(run.id, {
     kind: 'end',
     ending: {
       ...decision,
       actor: isIntended && latest.intent !== null ? latest.intent.actor : order.actor,
-      evidence: [...order.evidence, ...sweepEvidence(report), PROOF_WORDS[proof]],
+      evidence: [...order.evidence, ...describeSwept(report), PROOF_WORDS[proof]],
       proof,
       endedAtMs,
     },
@@ -133,10 +147,4 @@ async function writeEnding(
 function proofOf({ known }: FinaliseOrder, { end, found }: EndReport): Proof {
   if (end === 'proven') return 'kernel';
   return found.length === 0 ? (known ?? 'not_seen') : 'not_seen';
-}
-
-function sweepEvidence(report: EndReport): string[] {
-  if (report.found.length === 0) return [];
-  const killed = report.killed.length === 0 ? '' : `, ${report.killed.length} of them by SIGKILL`;
-  return [`left behind and ended: ${describeMembers(report.found)}${killed}`];
 }

@@ -1,10 +1,10 @@
 /** What a start needs to know of the harness that it starts: which conversation, and how it will report. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
-import type { Adapter, HarnessName, Place } from '../harness/adapter.ts';
+import type { Adapter, HarnessName, Invocation, Place } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
 import { findCommand } from '../harness/launcher.ts';
 import { hasStrayBytes, isReplaced } from '../api/raw-bytes.ts';
@@ -47,15 +47,7 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
   const { at, environment } = findCommand(wanted.argv, context.environment);
   const place = { environment, cwd: wanted.cwd };
   const program = await installed(adapter, wanted.argv[at] ?? '', place);
-  let { argv } = wanted;
-  let { asked } = adapter.readInvocation(argv);
-  if (asked.is === 'latest') {
-    const latest = adapter.latestConversation(place);
-    if (latest !== null) {
-      argv = adapter.withLatest(argv, latest.nativeId);
-      asked = { is: 'resume', nativeId: latest.nativeId };
-    }
-  }
+  const { argv, asked } = identified(adapter, wanted.argv, place);
   const executed = (line: readonly string[]) => line.with(at, adapter.nativeProgram(program));
   if (asked.is === 'resume' || (asked.is === 'new' && asked.nativeId !== null)) {
     return { adapter, argv, nativeId: asked.nativeId, mayExist: true, execution: executed(argv) };
@@ -64,6 +56,65 @@ export async function readHarness(context: Context, wanted: Wanted): Promise<Har
   const pinned = chosen === null ? null : adapter.withNewId(argv, chosen);
   if (pinned === null) return { adapter, argv, nativeId: null, mayExist: false, execution: executed(argv) };
   return { adapter, argv, nativeId: chosen, mayExist: false, execution: executed(pinned) };
+}
+
+/** Which conversation it calls by another name than its id, where that can be known beforehand. The latest is then named in it. */
+function identified(
+  adapter: Adapter,
+  argv: readonly string[],
+  place: Place,
+): { readonly argv: readonly string[]; readonly asked: Invocation['asked'] } {
+  const { asked, isInteractive } = adapter.readInvocation(argv);
+  if (asked.is !== 'latest' && asked.is !== 'named') return { argv, asked };
+  if (asked.is === 'named') {
+    const nativeId = called(adapter, placesOf(place), { reference: asked.reference, isInteractive });
+    return { argv, asked: nativeId === null ? { is: 'open' } : { is: 'resume', nativeId } };
+  }
+  const latest = placesOf(place, asked.directory).map((each) => adapter.latestConversation(each));
+  const nativeId = latest.find((each) => each !== null)?.nativeId;
+  if (nativeId === undefined) return { argv, asked };
+  return { argv: adapter.withLatest(argv, nativeId), asked: { is: 'resume', nativeId } };
+}
+
+/** A harness goes by the path that the kernel tells it, or by the one that the shell told it. */
+function placesOf({ environment, cwd }: Place, directory = '.'): readonly Place[] {
+  const path = resolve(cwd, directory);
+  return [...new Set([realpathOf(path), path])].map((each) => ({ environment, cwd: each }));
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // The harness says that it is not there.
+  }
+}
+
+/** Null where the harness asks a person which one it is to be. Else it could be one that has an owner. */
+function called(
+  adapter: Adapter,
+  places: readonly Place[],
+  { reference, isInteractive }: { readonly reference: string; readonly isInteractive: boolean },
+): string | null {
+  const name = JSON.stringify(reference);
+  if (adapter.conversationsCalled === undefined) {
+    throw new ReeveError('usage', `Which conversation ${name} is, only ${adapter.name} knows.`, {
+      hint: 'Nothing was started, for it may have an owner. Give the id of the conversation instead.',
+    });
+  }
+  const ids = [...new Set(places.flatMap((each) => adapter.conversationsCalled?.(each, reference) ?? []))];
+  if (ids.length > 1) {
+    throw new ReeveError('ambiguous', `${adapter.name} has several conversations called ${name}.`, {
+      hint: `Give the id of one: ${ids.join(', ')}`,
+      details: { candidates: ids },
+    });
+  }
+  const [nativeId] = ids;
+  if (nativeId !== undefined) return nativeId;
+  if (isInteractive) return null;
+  throw new ReeveError('not_found', `${adapter.name} has no conversation called ${name} here.`, {
+    hint: 'Nothing was started. Give the id of the conversation.',
+  });
 }
 
 async function installed(adapter: Adapter, name: string, { environment, cwd }: Place): Promise<string> {

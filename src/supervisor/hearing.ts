@@ -43,6 +43,30 @@ export async function withdraw(
   throw interrupted(signal, `Run ${run.id} was asked to end and has not ended. ${still}.`, now);
 }
 
+/**
+ * The end of a retirement that fails: nobody is left with an intent that nobody carries out. Where somebody was signalled,
+ * the run may still obey, so the intent stays, and says that it failed.
+ */
+export async function giveUp(
+  context: Context,
+  run: Run,
+  intent: Intent,
+  { reached, error }: { readonly reached: { readonly isAny: boolean }; readonly error: unknown },
+): Promise<void> {
+  const because = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+  try {
+    // Behind another one's, which goes on, it can be taken back whatever was signalled.
+    const isFirst = (await context.store.run(run.id))?.intent?.id === intent.id;
+    const step =
+      reached.isAny && isFirst
+        ? ({ kind: 'survive', because, survivors: [], actor: context.actor } as const)
+        : ({ kind: 'withdraw', intent, because } as const);
+    await context.store.step(run.id, step);
+  } catch {
+    // A store that fails keeps the intent; what is thrown is why the retirement failed.
+  }
+}
+
 /** It was too late to take anything back. */
 export function refuseMore({ heard }: Hearing, run: EndedRun): void {
   const signal = heard();

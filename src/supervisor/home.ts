@@ -73,13 +73,19 @@ export function prepareHome(home: Home): void {
   } catch (error) {
     throw new ReeveError(
       'state_directory',
-      `The state directory ${home.path} cannot be used: ${reasonOf(error)}.`,
+      `The state directory ${home.path} cannot be used: ${partOf(home, error)}${reasonOf(error)}.`,
       {
         hint: 'Choose a directory of your own, with REEVE_HOME.',
         cause: error,
       },
     );
   }
+}
+
+/** Which file in it: one that root made there, say. */
+function partOf(home: Home, error: unknown): string {
+  const path = error instanceof Error && 'path' in error ? error.path : home.path;
+  return typeof path === 'string' && path !== home.path ? `${path}: ` : '';
 }
 
 /** Only its owner may do that, whoever else may write to it; and its owner could always open it again. */

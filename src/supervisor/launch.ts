@@ -270,6 +270,8 @@ async function silentOwner(
 }
 
 const unsaid = () => import('./unsaid.ts');
+/** Rare, so loaded late. */
+const declared = () => import('./ownership/declared-gone.ts');
 /** Loaded only where a conversation may have another owner. */
 const outsiders = () => import('./outsiders.ts');
 
@@ -363,9 +365,17 @@ async function dealWithOwner(
   order: Order,
 ): Promise<OwnerStep> {
   const run = existing?.run;
-  if (existing === null || run === undefined || run.state === 'ended') return { is: 'free' };
+  if (existing === null || run === undefined) return { is: 'free' };
+  if (run.state === 'ended') {
+    if (run.ending.proof === 'word') await (await declared()).refuseLiving(context, existing.session, run);
+    return { is: 'free' };
+  }
   const owner: Owner = { session: existing.session, run };
   const liveness = probeRun(context, run);
+  if (order.onLive !== 'retire' && liveness.is === 'alive' && liveness.isStopped === true) {
+    const seen = await (await import('./settle.ts')).lookAgain(context, run);
+    if (seen.run.state === 'ended') return { is: 'free' };
+  }
   const callerIsInside =
     order.onLive === 'retire' &&
     (isInside(context, run) || (await (await import('./lineage.ts')).isInsideChild(context, run)));

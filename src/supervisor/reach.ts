@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { directoryOf, placeOf, whyNotEnded, whyNotJudged } from '../lifecycle/reach.ts';
+import { sharePids } from '../lifecycle/process-identity.ts';
 import type { OutOfReach, Place } from '../lifecycle/reach.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { maySignal } from '../process/may-signal.ts';
@@ -96,9 +97,8 @@ function directoryHeld({ table, environment }: Context, { id, keeper }: Run): st
 /** One that may not be signalled may still be killed with its cgroup, as a command under sudo. */
 function unsignallable(context: Context, run: Run): readonly number[] {
   const { keeper, harness } = run;
-  const { boot, pidNamespace } = context.table.host;
   return [keeper, canKillCgroup(run) ? null : harness].flatMap((each) => {
-    if (each === null || each.boot !== boot || each.pidNamespace !== pidNamespace) return [];
+    if (each === null || !sharePids(each, context.table.host)) return [];
     return maySignal(context.table, each) ? [] : [each.pid];
   });
 }

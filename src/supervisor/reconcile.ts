@@ -18,7 +18,9 @@ import { probe } from '../process/liveness.ts';
 import type { ProcessTable } from '../process/process-table.ts';
 import { readExit } from '../process/run-directory.ts';
 import type { SessionWithRun } from '../store/store.ts';
+import { isWriteRefused } from '../store/write-refused.ts';
 import type { Context } from './context.ts';
+import { continueKeeper, isForsaken } from './continue-keeper.ts';
 import { describeSurvivors } from './describe-members.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { probeRun, recordedHarnessSoFar, runDirectory } from './liveness.ts';
@@ -67,7 +69,8 @@ export async function reconcileAll(
     decision: run.state === 'ended' ? ({ do: 'nothing' } as const) : decide(context, run),
   }));
   const isOneOverdue = live.some(({ run }) => isOverdue(run));
-  if (isOneOverdue) await (await import('./children.ts')).endOverdueChildren(context);
+  if (isOneOverdue && (await context.store.mayWrite()))
+    await (await import('./children.ts')).endOverdueChildren(context);
   const isInconclusive = isMassDeath(decided.map(({ decision }) => decision));
   const results: Reconciled[] = [];
   for (const { run, decision } of decided) {
@@ -159,6 +162,9 @@ async function finalise(
   // gone because its work is done. Now that it is dead nobody makes that move any more: one more read settles it.
   const latest = run.state === 'claimed' ? await context.store.run(run.id) : run;
   if (latest !== null && latest.state !== run.state) return reconcileRun(context, latest);
+  // Nothing is ended that cannot be put on record; and a standby may not know yet which of it is another run's.
+  if (!(await context.store.mayWrite()))
+    return { run, liveness: 'unknown', because: `${decision.because}, but ${NO_WRITES}` };
   const result = await finaliseRun(context, run, {
     exit: decision.exit,
     actor: 'reconcile',
@@ -172,8 +178,14 @@ async function finalise(
   return { run, liveness: 'unknown', because: describeSurvivors(result) };
 }
 
-/** The trouble of one run, as the end of a sentence. A store that fails does so for all, and is thrown on. */
+export const NO_WRITES = 'the store takes no writes from here, so nothing was put on record';
+
+/**
+ * The trouble of one run, as the end of a sentence. A store that fails does so for all, and is thrown on; one that can only
+ * be read is looked at.
+ */
 export function troubleOf(error: unknown): string {
+  if (isWriteRefused(error)) return NO_WRITES;
   if (error instanceof ReeveError && error.code.startsWith('store_')) throw error;
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
 }
@@ -200,6 +212,8 @@ async function withoutCommand(
   run: LiveRun,
   command: Extract<Liveness, { is: 'dead' }>,
 ): Promise<Reconciled> {
+  // Stopped by a person it stays so, and that is said; by somebody who was about to end it, and died, it goes on.
+  if (run.intent !== null && isForsaken(context, run.intent)) continueKeeper(context, run);
   const keeper = probeRun(context, run);
   // The run was read before its command was looked at: it may be over by now, or its keeper gone.
   const latest = await context.store.run(run.id);
@@ -225,17 +239,17 @@ async function doubt(
     isTableSane: isTableSane(context.table),
   });
   if (plan === 'conclude') return carryOut(context, run, decision);
-  if (plan === 'doubt') {
+  if (plan === 'doubt' && (await context.store.mayWrite())) {
     const event = { sessionId: run.sessionId, runId: run.id, kind: 'run.doubted', actor: 'reconcile' };
     await context.store.note({ ...event, data: { because: MASS_DEATH } }, 'always');
   }
   return { run, liveness: 'unknown', because: MASS_DEATH };
 }
 
-/** It shows this very process, and others. */
+/** It shows this very process, and others; whoever is the first of a pid namespace may be alone there. */
 export function isTableSane(table: ProcessTable): boolean {
   const living = table.all().filter(({ isZombie }) => !isZombie);
-  return living.length > 1 && living.some(({ pid }) => pid === process.pid);
+  return (living.length > 1 || process.pid === 1) && living.some(({ pid }) => pid === process.pid);
 }
 
 /** A launcher that died right after letting go left the harness's identity only on disk. */

@@ -10,6 +10,7 @@ import type { HarnessFact } from '../lifecycle/harness-fact.ts';
 import type { Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { isThere, readNames, unread } from '../process/reading.ts';
+import { isWriteRefused } from '../store/write-refused.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
 import { LAUNCHED_WITH_HOOKS } from './create-spool.ts';
@@ -66,8 +67,16 @@ export async function takeReports(
   return latest;
 }
 
-/** What came after the end of its run is fenced, and told in the story of its session. */
+/** What came after the end of its run is fenced, and told in the story of its session; by somebody who may write. */
 export async function takeLateReports(context: Context): Promise<void> {
+  try {
+    await takeAllLate(context);
+  } catch (error) {
+    if (!isWriteRefused(error)) throw error;
+  }
+}
+
+async function takeAllLate(context: Context): Promise<void> {
   await takeLateWrites(context);
   for (const message of lateMessages(lateSpoolIn(context.home))) {
     const run = await context.store.run(message.runId);

@@ -3,31 +3,35 @@
  *   intent on record → children dealt with by their policies, and tree asked, frozen, killed, proven gone
  *   → exit record awaited → keeper ended → outcome.
  * Whoever could not carry it out, because it is another host's, state directory's or user's run, leaves no intent.
- * A command that is interrupted before the run is being killed takes its intent back (hearing.ts).
+ * A command that is interrupted before the run is being killed takes its intent back, and so does one that gives up before
+ * it has signalled anybody (hearing.ts). One that fails later says so on record.
  * Whoever dies in the middle leaves a run that still owns its session, and a record from which anyone can go on. So does
  * an agent that stops its own session: it is part of the tree, and the keeper's last sweep ends it with the rest.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
+import { Interrupted } from '../api/errors.ts';
 import { isOnRecord } from '../lifecycle/exit.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
 import { notRead } from '../lifecycle/reconcile.ts';
 import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
+import type { EndReport } from '../process/end-tree.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { readExit } from '../process/run-directory.ts';
 import { signalProven } from '../process/run-tree.ts';
+import type { RunTree } from '../process/run-tree.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import type { Member } from '../process/tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
-import { describeMembers, describeSurvivors } from './describe-members.ts';
+import { describeSurvivors, describeTold } from './describe-members.ts';
 import type { Survivors } from './describe-members.ts';
 import { finaliseRun } from './finalise.ts';
-import { hear, refuseMore, withdraw } from './hearing.ts';
+import { giveUp, hear, refuseMore, withdraw } from './hearing.ts';
 import type { Hearing } from './hearing.ts';
 import { isInsideChild, proveSpared, settleChildren } from './lineage.ts';
 import { probeRun, runDirectory } from './liveness.ts';
@@ -39,7 +43,8 @@ import { treeOf } from './tree-of.ts';
 export type RetireResult =
   | { readonly is: 'ended'; readonly run: EndedRun }
   | ({ readonly is: 'survivors' } & Survivors)
-  | { readonly is: 'unproven'; readonly because: string }
+  /** `isGone`: nothing of it is alive any more, and what is missing is its end on record. */
+  | { readonly is: 'unproven'; readonly because: string; readonly isGone?: true }
   /** Nothing was put on record, and nobody signalled. */
   | ({ readonly is: 'out_of_reach' } & OutOfReach);
 
@@ -86,13 +91,25 @@ async function retireHearing(
   const intent: Intent = { ...wanted, id: randomUUID(), by: identify(context.table, process.pid) };
   const over = abandoned(context, run);
   await context.store.step(run.id, { kind: 'intend', intent, ...(over === null ? {} : { over }) });
-  await checkpoint('retire.intended');
-  const intended = await context.store.run(run.id);
-  if (intended === null) return { is: 'unproven', because: 'its record was removed meanwhile' };
-  if (intended.state === 'ended') return { is: 'ended', run: intended };
-  return intended.state === 'claimed'
-    ? retireClaimed(context, intended)
-    : retireRunning(hearing, intended, intent, graceMs);
+  // Whoever had the intent before may have signalled somebody.
+  const reached = { isAny: over !== null };
+  try {
+    await checkpoint('retire.intended');
+    const intended = await context.store.run(run.id);
+    if (intended === null) return { is: 'unproven', because: 'its record was removed meanwhile' };
+    if (intended.state === 'ended') return { is: 'ended', run: intended };
+    return await (intended.state === 'claimed'
+      ? retireClaimed(context, intended)
+      : retireRunning(hearing, intended, intent, graceMs, reached));
+  } catch (error) {
+    if (!(error instanceof Interrupted)) await giveUp(context, run, intent, { reached, error });
+    throw error;
+  }
+}
+
+/** Whether anything of the run was signalled, or may have been. */
+interface Reached {
+  isAny: boolean;
 }
 
 /**
@@ -110,9 +127,10 @@ async function retireRunning(
   run: RunningRun,
   intent: Intent,
   graceMs: number,
+  reached: Reached,
 ): Promise<RetireResult> {
   const { context } = hearing;
-  const tree = await treeOf(context, run);
+  const tree = noting(reached, await treeOf(context, run));
   await proveSpared(context, run);
   // Both at once: a child must not go on spending while its parent takes its time. What could not be done about a child
   // is told by the last step. Called from inside a child, the whole run is ended first, for this process ends with it.
@@ -122,10 +140,17 @@ async function retireRunning(
   const children = isLast ? [] : await context.store.undealtChildren(run.id);
   const isCalledOff = () =>
     hearing.heard() !== null && children.length === 0 && !hasRecordedExit(context, run);
-  const [first] = await Promise.all([
-    endTree(tree, graceMs, await askedWith(hearing, run), isCalledOff),
+  const askWith = await askedWith(hearing, run);
+  // A child is begun with whatever comes of it.
+  if (children.length > 0) reached.isAny = true;
+  const [ending, dealing] = await Promise.allSettled([
+    endTree(tree, graceMs, askWith, isCalledOff),
     children.length === 0 ? null : settleChildren(context, run, graceMs),
   ]);
+  // Thrown when neither goes on.
+  if (ending.status === 'rejected') throw ending.reason;
+  if (dealing.status === 'rejected') throw dealing.reason;
+  const first = ending.value;
   const signal = hearing.heard();
   if (first.end === 'called_off' && signal !== null)
     return { is: 'ended', run: await withdraw(context, run, intent, signal) };
@@ -135,19 +160,13 @@ async function retireRunning(
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
   // and as long as it lives, whatever is orphaned comes to it and is found.
   signalProven(context.table, run.keeper, 'SIGSTOP');
-  // Or it was quicker, wrote the outcome on its own proof, and is gone: without it a look takes in the whole machine.
-  const finalised = probe(context.table, run.keeper).is === 'dead' ? await context.store.run(run.id) : null;
-  if (finalised?.state === 'ended') return { is: 'ended', run: finalised };
-  const late = await endTree(tree, 0);
-  if (late.end === 'survived') {
-    signalProven(context.table, run.keeper, 'SIGCONT');
-    return reportSurvivors(context, run, late);
-  }
-  await removeHeld(context, run).catch((error: unknown) => {
+  reached.isAny = true;
+  const late = await endLate(context, run, tree).catch((error: unknown) => {
     // Left stopped, it would hold its session for ever.
     signalProven(context.table, run.keeper, 'SIGCONT');
     throw error;
   });
+  if ('is' in late) return late;
   signalProven(context.table, run.keeper, 'SIGKILL');
   await until(() => probeRun(context, run).is !== 'alive', EXIT_RECORD_WAIT_MS);
   const killed = [...first.killed, ...late.killed];
@@ -157,23 +176,34 @@ async function retireRunning(
   const result = await finaliseRun(context, run, {
     exit,
     actor: context.actor,
-    evidence: [
-      first.found.length === 0
-        ? 'nothing of it was executing'
-        : `told to end: ${describeMembers(first.found)}` +
-          (killed.length === 0 ? '' : `; killed with SIGKILL: ${describeMembers(killed)}`),
-    ],
+    evidence: describeTold({ ...first, killed }),
     graceMs: 0,
     known: late.end === 'proven' ? 'kernel' : undefined,
   });
   await checkpoint('retire.ended');
-  return result.is === 'children' ? { is: 'unproven', because: result.because } : result;
+  return result.is === 'children' ? { is: 'unproven', because: result.because, isGone: true } : result;
+}
+
+/** What came to light after the tree was gone, while its keeper is stopped. */
+async function endLate(context: Context, run: RunningRun, tree: RunTree): Promise<EndReport | RetireResult> {
+  await checkpoint('retire.keeper_stopped');
+  // Or it was quicker, wrote the outcome on its own proof, and is gone: without it a look takes in the whole machine.
+  const finalised = probe(context.table, run.keeper).is === 'dead' ? await context.store.run(run.id) : null;
+  if (finalised?.state === 'ended') return { is: 'ended', run: finalised };
+  const late = await endTree(tree, 0);
+  if (late.end === 'survived') {
+    signalProven(context.table, run.keeper, 'SIGCONT');
+    return reportSurvivors(context, run, late);
+  }
+  await removeHeld(context, run);
+  return late;
 }
 
 /** Its keeper may have come to write the outcome. */
 async function endedMeanwhile(context: Context, run: RunningRun, because: string): Promise<RetireResult> {
   const stored = await context.store.run(run.id);
-  return stored?.state === 'ended' ? { is: 'ended', run: stored } : { is: 'unproven', because };
+  if (stored?.state === 'ended') return { is: 'ended', run: stored };
+  return { is: 'unproven', because, isGone: true };
 }
 
 /**
@@ -191,12 +221,32 @@ async function askedWith(
   };
 }
 
+function noting(reached: Reached, tree: RunTree): RunTree {
+  return {
+    ...tree,
+    signal: (member, signal) => {
+      const signalled = tree.signal(member, signal);
+      if (signalled === 'sent') reached.isAny = true;
+      return signalled;
+    },
+    killAtOnce: () => {
+      // It may fail half-way.
+      reached.isAny = true;
+      return tree.killAtOnce();
+    },
+  };
+}
+
 async function reportSurvivors(
   context: Context,
   run: RunningRun,
-  { survivors, because }: Survivors,
+  { survivors, because, unsignalled }: Survivors,
 ): Promise<RetireResult> {
-  const left: Survivors = because === undefined ? { survivors } : { survivors, because };
+  const left: Survivors = {
+    survivors,
+    ...(because === undefined ? {} : { because }),
+    ...(unsignalled === undefined ? {} : { unsignalled }),
+  };
   const words = describeSurvivors(left);
   await context.store.step(run.id, { kind: 'survive', because: words, survivors, actor: context.actor });
   return { is: 'survivors', ...left };

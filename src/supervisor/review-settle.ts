@@ -17,7 +17,7 @@ export async function settleReviews(context: Context, sessionId?: string): Promi
     const end = ends.get(runId);
     return end === undefined ? [] : [{ id, step: { kind: 'leave', runId, ...end } }];
   });
-  if (steps.length === 0) return 0;
+  if (steps.length === 0 || !(await context.store.mayWrite())) return 0;
   // What is lost with the machine is found out again from the same ends.
   return (await context.store.stepReviews(steps, 'reconcile', 'with_next')).length;
 }

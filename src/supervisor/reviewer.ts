@@ -58,7 +58,7 @@ export function requireReviewer(worker: Session, run: LiveRun, reviews: readonly
   const name = reviewerName(worker);
   throw new ReeveError(
     'live_owner',
-    `${name} is alive, and its run ${run.id} is no reviewer of ${worker.name}.`,
+    `${name} is alive, and no review on record belongs to its run ${run.id}.`,
     {
       hint: `Nothing was changed. The name is that of the reviewer: end it (reeve stop ${name}), then try again.`,
       details: { session: name, run: run.id },

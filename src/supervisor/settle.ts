@@ -7,23 +7,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
 import type { SettleView } from '../api/session-view.ts';
 import { withObstacle } from '../lifecycle/reconcile.ts';
-import type { LiveRun } from '../lifecycle/run.ts';
+import type { LiveRun, Run } from '../lifecycle/run.ts';
 import type { Session } from '../lifecycle/session.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
+import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { SWEEP_GRACE_MS } from './finalise.ts';
 import { proveSpared } from './lineage.ts';
 import { probeRun } from './liveness.ts';
 import { assumeHostGone } from './ownership/host-gone.ts';
+import { declaredLiving, endDeclared } from './ownership/declared-gone.ts';
 import { obstacleInStore, obstacleTo } from './obstacle.ts';
 import { isHere } from './reach.ts';
 import { isTableSane, reconcileRun } from './reconcile.ts';
 import type { Reconciled } from './reconcile.ts';
-import { resolveCurrent } from './resolve.ts';
+import { resolveCurrent, resolveSession, runNamed } from './resolve.ts';
 import { treeOf } from './tree-of.ts';
 
-/** Of these sessions; without any, of every run on record as live that is on this machine. */
+/** Of these sessions; without any, of every run on this machine that is on record as live, or was declared gone and lives. */
 export async function settle(
   context: Context,
   references: readonly string[] = [],
@@ -35,14 +37,18 @@ export async function settle(
       hint: 'Nothing was settled. Look at /proc, or run this outside of the sandbox that hides it.',
     });
   }
-  const wanted =
-    references.length > 0
-      ? await Promise.all(references.map((reference) => resolveCurrent(context, reference)))
-      : (await context.store.live()).filter(({ run }) => isHere(context, run));
+  const wanted = await whichOf(context, references);
   const [settled, remaining]: [SettleView['settled'][number][], SettleView['remaining'][number][]] = [[], []];
   for (const { session, run } of wanted) {
-    if (run.state === 'ended') continue;
-    const seen = await untilRecorded(context, await reconcileRun(context, run));
+    if (run.state === 'ended') {
+      const left = await endDeclared(context, run);
+      if (left !== null) {
+        const { outcome, reason } = run.ending;
+        settled.push({ session: session.name, run: run.id, outcome, reason, evidence: [left] });
+      }
+      continue;
+    }
+    const seen = await lookAgain(context, run);
     if (seen.run.state === 'ended') {
       const { outcome, reason, evidence } = seen.run.ending;
       settled.push({ session: session.name, run: run.id, outcome, reason, evidence });
@@ -57,6 +63,40 @@ export async function settle(
     }
   }
   return { settled, remaining };
+}
+
+/** A run that was declared gone may be an earlier one of its session: it is meant by its id, by its session, and by nothing at all. */
+async function whichOf(
+  context: Context,
+  references: readonly string[],
+): Promise<readonly { readonly session: Session; readonly run: Run }[]> {
+  const declared = await declaredLiving(context);
+  const named = await Promise.all(references.map((reference) => settledBy(context, reference)));
+  const meant =
+    references.length > 0 ? named : (await context.store.live()).filter(({ run }) => isHere(context, run));
+  const older = declared.filter(
+    ({ session, run }) =>
+      !meant.some((each) => each.run.id === run.id) &&
+      (references.length === 0 || named.some((each) => each.isSession && each.session.id === session.id)),
+  );
+  return [...older, ...meant];
+}
+
+async function settledBy(
+  context: Context,
+  reference: string,
+): Promise<SessionWithRun & { readonly isSession: boolean }> {
+  const found = await resolveSession(context, reference);
+  const run = await runNamed(context, found, reference);
+  if (run.id === found.run.id) return { ...found, isSession: !run.id.startsWith(reference) };
+  if (run.state === 'ended' && run.ending.proof === 'word')
+    return { session: found.session, run, isSession: false };
+  return { ...(await resolveCurrent(context, reference)), isSession: false };
+}
+
+/** The same as whoever looks, and then waits for an outcome that is about to be written. */
+export async function lookAgain(context: Context, run: LiveRun): Promise<Reconciled> {
+  return untilRecorded(context, await reconcileRun(context, run));
 }
 
 /** Beyond what a keeper takes to end what its command left behind (eight seconds), and to write the outcome. */
@@ -84,10 +124,11 @@ async function untilRecorded(context: Context, seen: Reconciled): Promise<Reconc
 /** How it ended may not be known, but that it has: what is left of it is nobody's. Null, or why that failed. */
 async function sweep(context: Context, run: LiveRun): Promise<string | null> {
   try {
-    if (probeRun(context, run).is !== 'dead') return null;
+    if (probeRun(context, run).is !== 'dead' || !(await context.store.mayWrite())) return null;
     await proveSpared(context, run);
-    const { end } = await endTree(await treeOf(context, run), SWEEP_GRACE_MS);
-    return end === 'survived' ? 'processes of it could not be ended' : null;
+    const { end, survivors, because } = await endTree(await treeOf(context, run), SWEEP_GRACE_MS);
+    if (end !== 'survived') return null;
+    return survivors.length === 0 && because !== undefined ? because : 'processes of it could not be ended';
   } catch (error) {
     return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
   }

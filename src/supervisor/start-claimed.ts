@@ -75,6 +75,8 @@ export async function startClaimed(
   // What was running already was not born into anything that holds it.
   const containment = chooseContainment(run.id, run.mode === 'adopted' ? 'marks' : containmentLimit(context));
   const group = groupOf(run.mode, terminal);
+  // Asked once: the files that it depends on may be changed at any time.
+  const withheld = storeSecretsIn(context.environment);
   let keeper: Keeper;
   let execution: Execution;
   try {
@@ -90,8 +92,8 @@ export async function startClaimed(
       output: run.mode === 'adopted' ? { log: '/dev/null' } : outputOf(run, foregroundOutput),
       containment,
       environment: {
-        ...keeperEnvironment(context.environment, context.home.path, storeSecretsIn(context.environment)),
-        ...storeVariables(context, 'open'),
+        ...keeperEnvironment(context.environment, context.home.path, withheld),
+        ...storeVariables(context, withheld).open,
       },
       finaliser: [process.execPath, programPath('finaliser'), run.id],
       watcher: programPath('watcher'),
@@ -119,18 +121,19 @@ export async function startClaimed(
   }
   await checkpoint('launch.started');
   const environment = {
-    ...harnessEnvironment(context, claimed, token),
+    ...harnessEnvironment(context, claimed, token, withheld),
     ...execution.environment,
     ...keeper.terminal,
   };
-  const secrets = storeVariables(context, 'secret');
+  const { secrets } = storeVariables(context, withheld);
   keeper.letGo({ ...held, argv: execution.argv, cwd: run.cwd, environment, secrets });
   await checkpoint('launch.released');
   // While the keeper starts it. Nobody has been told of this claim before it is noted; and one whose launcher dies here is
   // known by what its keeper holds.
   const [result] = await Promise.all([
     afterRelease(context, { session, run: running }, keeper, { token, group, terminal }),
-    noteSeen(context, run),
+    // It executes by now, whatever becomes of the note; and while it lives, its keeper holds what a lost store forgot.
+    noteSeen(context, run).catch(() => {}),
   ]);
   return result;
 }
@@ -322,7 +325,12 @@ async function giveUp(context: Context, claimed: SessionWithRun, reason: string)
   return { is: 'never_started', session: claimed.session, run: result.is === 'ended' ? result.run : run };
 }
 
-function harnessEnvironment(context: Context, { session, run }: SessionWithRun, token: string) {
+function harnessEnvironment(
+  context: Context,
+  { session, run }: SessionWithRun,
+  token: string,
+  withheld: readonly string[],
+) {
   const { TMUX: _tmux, TMUX_PANE: _pane, ...inherited } = context.environment;
   // A harness in a pane of ours must not take the caller's own tmux for its place.
   return scrubEnvironment(run.mode === 'tmux' ? inherited : context.environment, SESSION_VARIABLES, {
@@ -330,18 +338,17 @@ function harnessEnvironment(context: Context, { session, run }: SessionWithRun, 
     token,
     sessionName: session.name,
     home: context.home.path,
-    withheld: storeSecretsIn(context.environment),
+    withheld,
   });
 }
 
 /** What the finaliser and the watcher reach the store by, and of it what may be in an environment for all of a run. */
-function storeVariables({ environment }: Context, which: 'open' | 'secret'): Record<string, string> {
-  const secrets = storeSecretsIn(environment);
-  return Object.fromEntries(
-    Object.entries(storeVariablesIn(environment)).filter(
-      ([name]) => secrets.includes(name) === (which === 'secret'),
-    ),
-  );
+function storeVariables({ environment }: Context, withheld: readonly string[]) {
+  const all = Object.entries(storeVariablesIn(environment));
+  return {
+    open: Object.fromEntries(all.filter(([name]) => !withheld.includes(name))),
+    secrets: Object.fromEntries(all.filter(([name]) => withheld.includes(name))),
+  };
 }
 
 /** Beside this file in the package; in the built package of this checkout when run from its sources. */

@@ -2,9 +2,11 @@
 import { ReeveError } from '../api/errors.ts';
 import { PROOF_WORDS } from '../lifecycle/proof.ts';
 import type { Run } from '../lifecycle/run.ts';
+import type { Session } from '../lifecycle/session.ts';
 import type { SessionWithRun } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { describeMembers, describeSurvivors } from './describe-members.ts';
+import { isHolding } from './ownership/hold.ts';
 import { notEnded, refuseWord } from './reach.ts';
 import { endingWays } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
@@ -47,6 +49,7 @@ export async function stop(context: Context, reference: string, graceMs: number)
         { hint: endingWays(result, session.name), details: result.details },
       );
     case 'unproven':
+      if (result.isGone === true) throw unrecorded(session, run, result.because);
       throw new ReeveError(
         'unproven',
         `Run ${run.id} of ${session.name} could not be ended: ${result.because}.`,
@@ -55,6 +58,17 @@ export async function stop(context: Context, reference: string, graceMs: number)
         },
       );
   }
+}
+
+/** There is nothing left to end, so that is not what a person goes on with. */
+function unrecorded({ name }: Session, { id }: Run, because: string): ReeveError {
+  return new ReeveError(
+    'unproven',
+    `Nothing of run ${id} of ${name} is alive any more, but its end is not on record: ${because}.`,
+    {
+      hint: `Make that readable, and record it: reeve settle ${name}    Or give up how it ended: reeve kill ${name} --assume-gone`,
+    },
+  );
 }
 
 /**
@@ -79,6 +93,15 @@ export async function assumeGone(context: Context, reference: string): Promise<S
     );
   }
   refuseWord(context, { session, run });
+  if (isHolding(context, session, run)) {
+    throw new ReeveError(
+      'live_owner',
+      `The keeper of run ${run.id} of ${session.name} cannot be seen from here, but it holds the session, so it is alive.`,
+      {
+        hint: `End it where it can be seen, outside of this container or as its user: reeve kill ${session.name}`,
+      },
+    );
+  }
   const visible = (await treeOf(context, seen.run)).find();
   if (visible.length > 0) {
     throw new ReeveError(

@@ -1,12 +1,12 @@
 import type { Run } from '../lifecycle/run.ts';
 import { identify } from '../process/process-table.ts';
 import { readMark } from '../process/run-mark.ts';
-import { sparedIn } from '../process/spared.ts';
 import type { Spared } from '../process/spared.ts';
 import { runTree } from '../process/run-tree.ts';
 import type { RunTree } from '../process/run-tree.ts';
 import { adapterOf } from './adapter-of.ts';
 import type { Context } from './context.ts';
+import { sparedOf } from './lineage.ts';
 import { recordedHarness, runDirectory } from './liveness.ts';
 
 /** A run's tree with all that is known to hold it together. */
@@ -19,7 +19,8 @@ export async function treeOf(context: Context, run: Run): Promise<RunTree> {
       ? (await adapterOf(context, run)).marks({ pid: harness.pid, nativeId: run.native?.id ?? null })
       : [];
   const watcher = context.watches === run.id ? [itself(context)] : [];
-  const spared = () => [...sparedIn(runDirectory(context, run.id)), ...watcher];
+  const children = await sparedOf(context, run);
+  const spared = () => [...children(), ...watcher];
   // What was running already bears no mark in the kernel either.
   const mark = run.mode === 'adopted' ? {} : { mark: readMark(runDirectory(context, run.id)) };
   return runTree(context.table, { ...run, harness, ...mark }, marks, spared);

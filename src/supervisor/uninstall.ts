@@ -17,6 +17,7 @@ import type { Context, OpenOptions } from './context.ts';
 import { findDaemon, stopDaemon } from './daemon-place.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 import { ownProgram } from './own-program.ts';
+import { requireOwnersKnown } from './ownership/continuity.ts';
 import { groundOf } from './ownership/ground.ts';
 import type { Ground } from './ownership/ground.ts';
 import { tmuxOf } from './pane-keeper.ts';
@@ -59,6 +60,8 @@ export async function uninstall(request: UninstallRequest, options: OpenOptions 
   let ground: Ground;
   let done: Uninstalled;
   try {
+    // Whom the store has lost would lose its state directory unseen.
+    if (context.isInDoubt === true && request.dryRun !== true) await requireOwnersKnown(context);
     const live = await liveHere(context);
     if (live.length > 0 && request.stop !== true && request.dryRun !== true) throw runsLive(live);
     const found = await look(context, request, live);

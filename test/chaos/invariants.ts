@@ -4,7 +4,7 @@
  *   5 no stranger signalled; 6 no child left undealt with after the end of its owner.
  */
 import type { Ending, Run } from '../../src/lifecycle/run.ts';
-import { isAlive } from '../support/processes.ts';
+import { eventually, isAlive, startedWith } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { taggedProcesses } from './world.ts';
 import type { Tagged, World } from './world.ts';
@@ -135,7 +135,17 @@ export async function settled(world: World, watch: Watch): Promise<string[]> {
         problems.push(`the ending of ${id} is ${JSON.stringify(ending)}, and was told as ${told}`);
     }
   }
-  return [...problems, ...taggedProcesses(world).map(({ pid, tag }) => `pid ${pid} of ${tag} is left`)];
+  const left = taggedProcesses(world).map(({ pid, tag }) => `pid ${pid} of ${tag} is left`);
+  return [...problems, ...left, ...(await supervisorsLeft(world, watch))];
+}
+
+/** A keeper or a finaliser that was stopped, and that nobody came back to: it would hold its session for ever. */
+async function supervisorsLeft(world: World, { strangers }: Watch): Promise<string[]> {
+  const ofWorld = () =>
+    startedWith(`REEVE_HOME=${world.home}`).filter(({ pid }) => strangers.every((each) => each.pid !== pid));
+  // The outcome is on record a moment before its finaliser is gone.
+  await eventually('everything of this world is gone', () => ofWorld().length === 0).catch(() => {});
+  return ofWorld().map(({ pid }) => `pid ${pid} of Reeve is left`);
 }
 
 /** The tag is the third word of every command: perl misbehave.pl KIND TAG. As a claim writes it. */

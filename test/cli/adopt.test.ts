@@ -1,11 +1,14 @@
 /** A harness that somebody started without Reeve, and that is supervised from then on. */
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Check } from '../../src/supervisor/doctor.ts';
 import type { RunView, SessionView } from '../../src/api/session-view.ts';
 import { eventsIn, installStandIns } from '../fixtures/stand-in-harness.ts';
 import type { StandIns } from '../fixtures/stand-in-harness.ts';
+import { ownersOf, removeDatabase } from '../support/lost-store.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
@@ -21,6 +24,9 @@ afterEach(async () => {
   await sandbox.cleanUp();
   standIns.endOutsiders();
 });
+
+/** Nobody's, so that no process of this machine is theirs. */
+const OTHER_USER = 54_321;
 
 interface Failure {
   readonly error: { readonly code: string; readonly message: string };
@@ -157,6 +163,78 @@ describe('an adopted harness', () => {
   });
 });
 
+describe('whose state directory was removed while its keeper lives', () => {
+  it.each([
+    ['stop', 'a'],
+    ['kill', 'a'],
+    ['run', '-d', '--force', '-s', 'a', '--', 'sleep', '60'],
+  ])('is gone when %s has put its end on record', async (...command) => {
+    const harness = await outsider(randomUUID());
+    const { run } = await adopt(harness, '-s', 'a');
+    rmSync(sandbox.home, { recursive: true });
+    expect((await sandbox.reeve(command)).code).toBe(0);
+    expect(isAlive(harness)).toBe(false);
+    expect((await sandbox.reeve(['why', run.id])).stdout).toContain(
+      `told to end: claude (pid ${harness.pid})`,
+    );
+  });
+});
+
+describe('whose keeper was killed, and then the whole state directory was removed', () => {
+  async function forgotten() {
+    const nativeId = randomUUID();
+    const harness = await outsider(nativeId);
+    const { run } = await adopt(harness, '-s', 'a');
+    signalSeen(see(run.keeperPid ?? 0), 'SIGKILL');
+    rmSync(sandbox.home, { recursive: true });
+    return { harness, run, nativeId };
+  }
+
+  it('is on record again as the run that it is, and its session has no second owner', async () => {
+    const { harness, run } = await forgotten();
+    const second = await sandbox.json<Failure>(['run', '-d', '-s', 'a', '--', 'sleep', '60'], 4);
+    expect(second.error.code).toBe('live_owner');
+    expect((await sandbox.show('a')).run).toMatchObject({
+      id: run.id,
+      epoch: 1,
+      mode: 'adopted',
+      pid: harness.pid,
+      liveness: 'alive',
+    });
+    expect(await refused(harness.pid, 4, '-s', 'again')).toBe('live_owner');
+    await sandbox.json(['stop', 'a']);
+    expect(isAlive(harness)).toBe(false);
+  });
+
+  it('is that too where only its own file of owners is left', async () => {
+    const { harness, run } = await forgotten();
+    for (const name of readdirSync(ownersOf(sandbox)))
+      if (!name.startsWith('process-')) rmSync(join(ownersOf(sandbox), name));
+    expect(await sandbox.list()).toMatchObject([{ name: 'a', run: { id: run.id, liveness: 'alive' } }]);
+    await sandbox.json(['kill', 'a']);
+    expect(isAlive(harness)).toBe(false);
+  });
+
+  it('is not in doubt where only what it does is not known', async () => {
+    const harness = await outsider(randomUUID());
+    const { run } = await adopt(harness, '-s', 'a');
+    signalSeen(see(run.keeperPid ?? 0), 'SIGKILL');
+    removeDatabase(sandbox.home);
+    expect(await sandbox.show('a')).toMatchObject({ status: 'unknown', run: { liveness: 'alive' } });
+    const checks = await sandbox.json<readonly Check[]>(['doctor']);
+    expect(checks.find(({ name }) => name === 'runs')).toMatchObject({ is: 'good' });
+    expect(await sandbox.json(['settle'])).toMatchObject({ settled: [], remaining: [] });
+  });
+
+  it('is nobody’s when it is over too, and its name is free', async () => {
+    const { harness } = await forgotten();
+    signalSeen(harness, 'SIGKILL');
+    await eventually('it is gone', () => !isAlive(harness));
+    expect(await sandbox.list()).toEqual([]);
+    await sandbox.json(['run', '-d', '-s', 'a', '--', 'true']);
+  });
+});
+
 describe('ended by a person', () => {
   it.each([
     ['stop', ['stop', 'a', '--grace', '1']],
@@ -254,6 +332,18 @@ describe('what cannot be adopted', () => {
     const live = await sandbox.json<SessionView[]>(['ls', '--live']);
     expect(live.map(({ name, run }) => [name, run.pid])).toEqual([['a', harness.pid]]);
     expect(isAlive(harness)).toBe(true);
+  });
+
+  it('one that this user may not signal, although it can be seen: 7', { tags: ['root'] }, async () => {
+    const harness = await outsider(randomUUID());
+    const home = sandbox.path('others');
+    mkdirSync(home);
+    for (const path of [sandbox.root, home]) chownSync(path, OTHER_USER, OTHER_USER);
+    const ids = ['--reuid', String(OTHER_USER), '--regid', String(OTHER_USER), '--clear-groups'];
+    const words = [process.execPath, CLI, 'adopt', '--json', String(harness.pid)];
+    const env = { ...sandbox.env, HOME: home, REEVE_HOME: `${home}/state` };
+    const asked = await finished(spawn('setpriv', [...ids, ...words], { cwd: home, env }));
+    expect([asked.code, (JSON.parse(asked.stdout) as Failure).error.code]).toEqual([7, 'out_of_reach']);
   });
 
   it('one for a session that has a live owner: 4', async () => {

@@ -61,8 +61,8 @@ it('the harnesses on the PATH are named, and a shim is none of them', async () =
 
 describe('hooks', () => {
   it('that are there are named, and those that are partly there are to be mended', async () => {
-    await sandbox.json(['hooks', 'install', 'claude', 'codex']);
-    expect((await saidOf('hooks')).map(({ is }) => is)).toEqual(['good', 'good']);
+    await sandbox.json(['hooks', 'install', 'claude', 'codex', 'gemini']);
+    expect((await saidOf('hooks')).map(({ is }) => is)).toEqual(['good', 'good', 'good']);
     const settings = JSON.parse(readFileSync(sandbox.path('.claude/settings.json'), 'utf8')) as {
       hooks: Record<string, unknown>;
     };
@@ -77,7 +77,11 @@ describe('hooks', () => {
   it('whose file cannot be read are said to be', async () => {
     mkdirSync(sandbox.path('.claude'));
     writeFileSync(sandbox.path('.claude/settings.json'), '{ not JSON');
-    expect(await saidOf('hooks')).toMatchObject([{ is: 'poor' }]);
+    // Besides, whoever is not root is told that Gemini has none.
+    expect((await saidOf('hooks'))[0]).toMatchObject({
+      is: 'poor',
+      says: expect.stringContaining('.claude/settings.json') as string,
+    });
   });
 
   it('are nothing to speak of where there are none', async () => {

@@ -51,6 +51,8 @@ async function enders(): Promise<string[]> {
 }
 
 const guarded = () => direct.replace('//reeve@', '//guarded@');
+const service = () =>
+  `[svc]\nhost=127.0.0.1\nport=${server.port}\nuser=guarded\npassword=${PASSWORD}\ndbname=${new URL(direct).pathname.slice(1)}\n`;
 const ways: readonly (readonly [string, () => Record<string, string>])[] = [
   ['in the address', () => ({ REEVE_STORE: direct.replace('//reeve@', `//guarded:${PASSWORD}@`) })],
   ['in ?password=', () => ({ REEVE_STORE: `${guarded()}?password=${PASSWORD}` })],
@@ -66,6 +68,27 @@ const ways: readonly (readonly [string, () => Record<string, string>])[] = [
     () => {
       writeFileSync(sandbox.path('pass'), `*:*:*:guarded:${PASSWORD}\n`, { mode: 0o600 });
       return { REEVE_STORE: guarded(), PGPASSFILE: 'pass' };
+    },
+  ],
+  [
+    'in ~/.pgpass',
+    () => {
+      writeFileSync(sandbox.path('.pgpass'), `*:*:*:guarded:${PASSWORD}\n`, { mode: 0o600 });
+      return { REEVE_STORE: guarded() };
+    },
+  ],
+  [
+    'in a service that REEVE_STORE names',
+    () => {
+      writeFileSync(sandbox.path('.pg_service.conf'), service(), { mode: 0o600 });
+      return { REEVE_STORE: 'service=svc' };
+    },
+  ],
+  [
+    'in a service that PGSERVICE names, by a path from here',
+    () => {
+      writeFileSync(sandbox.path('services'), service(), { mode: 0o600 });
+      return { REEVE_STORE: 'postgres://', PGSERVICE: 'svc', PGSERVICEFILE: 'services' };
     },
   ],
 ];
@@ -85,6 +108,9 @@ it.each([
   ['in key=value', ['--detach']],
   ['in PGPASSWORD', ['--tmux', '--detach']],
   ['in PGPASSFILE, by a path from here', ['--detach']],
+  ['in ~/.pgpass', ['--detach']],
+  ['in a service that REEVE_STORE names', ['--tmux', '--detach']],
+  ['in a service that PGSERVICE names, by a path from here', ['--detach']],
 ] as const)(
   'a password %s is on no command line and in nothing the harness gets (%j)',
   async (way, flags) => {
@@ -93,7 +119,8 @@ it.each([
     const script = `env > ${told}.new; mv ${told}.new ${told}; exec sleep 60`;
     const { run } = await sandbox.json<SessionView>(['run', ...flags, '-s', 'a', '--', 'sh', '-c', script]);
     await eventually('the harness tells its environment', () => existsSync(told));
-    expect(readFileSync(told, 'utf8')).not.toMatch(/open-sesame|PGPASS/);
+    expect(readFileSync(told, 'utf8')).not.toMatch(/open-sesame|PGPASS|PGSERVICE/);
+    expect(readFileSync(told, 'utf8')).toMatch(/^REEVE_STORE=withheld$/m);
     const keeper = run.keeperPid ?? 0;
     for (const file of ['cmdline', 'environ']) {
       expect(readFileSync(`/proc/${keeper}/${file}`, 'utf8')).not.toContain(PASSWORD);
@@ -149,6 +176,30 @@ describe('a server that is away', () => {
     await eventually('the end is on record', async () => (await enders()).length === 1);
     expect((await sandbox.show('a')).run).toMatchObject({ outcome: 'completed', exitCode: 0 });
   });
+
+  it.each([
+    ['people', [], 0],
+    ['programs', ['--json'], 7],
+  ])(
+    'from the moment on in which the command is let go: %s are told that it executes',
+    async (_, flags, code) => {
+      sandbox.env['REEVE_STORE'] = direct;
+      const go = sandbox.path('go');
+      const env = { REEVE_CHECKPOINT: `launch.released=wait:${go}`, REEVE_STORE_WAIT: '1' };
+      const words = ['run', '--detach', ...flags, '-s', 'a', '--', 'sleep', '60'];
+      const starting = finished(sandbox.start(words, { env: { ...sandbox.env, ...env } }));
+      await eventually('it is let go', () => existsSync(`${go}.reached`));
+      await server.halt();
+      writeFileSync(go, '');
+      const result = await starting;
+      await server.start();
+      const { run } = await sandbox.show('a');
+      expect([result.code, result.stdout]).toEqual([code, expect.stringContaining(run.id)]);
+      expect(result.stdout).toContain('is executing');
+      expect(run).toMatchObject({ state: 'running', liveness: 'alive', epoch: 1 });
+      await sandbox.json(['stop', 'a']);
+    },
+  );
 
   it('for longer than it is waited for is told as unavailable', async () => {
     const env = { REEVE_STORE: 'postgres://me@127.0.0.1:1/reeve', REEVE_STORE_WAIT: '1' };

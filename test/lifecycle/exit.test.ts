@@ -68,6 +68,17 @@ describe('the outcome of a run that somebody wanted ended', () => {
   });
 
   it.each([
+    [CLEAN, true],
+    [{ ...CLEAN, code: 3 }, true],
+    [{ ...CLEAN, code: 143 }, false],
+    [KILLED, false],
+  ])('when that one was dead by then, says so of an exit that shows no signal', (exit, isSaid) => {
+    const decided = decideOutcome(INTENT, { ...exit, uptimeMs: INTENT.uptimeMs + 500 }, { isForsaken: true });
+    expect(decided.outcome).toBe('stopped');
+    expect(decided.reason === INTENT.reason).toBe(!isSaid);
+  });
+
+  it.each([
     [CLEAN, 'completed'],
     [{ ...CLEAN, code: 3 }, 'failed'],
     [KILLED, 'failed'],

@@ -35,6 +35,17 @@ describe('a story', () => {
     expectNamed(text, ['ada', 'run-1', '3', 'claude -p "fix the login"', '/home/ada/api', 'detached']);
   });
 
+  it('does not say of whoever wanted an end that they put it on record', () => {
+    const by = (outcome: string) =>
+      /\((\w+(?: \w+)?) by ada\)/.exec(told('run.ended', { ...ENDING, outcome, actor: 'ada' }))?.[1];
+    expect(OUTCOMES.map((outcome) => [outcome, by(outcome)])).toEqual(
+      OUTCOMES.map((outcome) => [
+        outcome,
+        INTENDED_OUTCOMES.some((each) => each === outcome) ? 'asked for' : 'recorded',
+      ]),
+    );
+  });
+
   it('shows the words of a command apart, so that a strange one cannot pass for two', () => {
     const said = (argv: string[]) => told('run.claimed', { epoch: 1, cwd: '/', mode: 'detached', argv });
     const commands = [['a', 'b c'], ['a', 'b', 'c'], ['a b c'], ['a', 'b\nc'], ['a', '', 'b c']].map(said);

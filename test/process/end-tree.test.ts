@@ -1,8 +1,11 @@
 /** The ladder against trees that misbehave in ways no real process can be made to everywhere. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { endTree } from '../../src/process/end-tree.ts';
+import { createLinuxProcessTable } from '../../src/process/linux.ts';
+import { signalProven } from '../../src/process/run-tree.ts';
 import type { RunTree } from '../../src/process/run-tree.ts';
 import type { Member } from '../../src/process/tree.ts';
+import { describeSurvivors, describeSwept, describeTold } from '../../src/supervisor/describe-members.ts';
 
 const member = (pid: number): Member => ({ pid, startTime: '1', name: `p${pid}`, signs: ['descent'] });
 
@@ -11,6 +14,9 @@ interface Fault {
   readonly on: (signal: NodeJS.Signals, target: Member, living: Map<number, Member>) => void;
   /** Whether the kernel would confirm that nothing is left. */
   readonly proof?: (living: ReadonlyMap<number, Member>) => boolean;
+  /** Whom this user may not signal. */
+  readonly refuses?: readonly number[];
+  readonly isCgroupKilled?: boolean;
 }
 
 function fakeTree(pids: readonly number[], fault: Fault): RunTree & { sent: string[] } {
@@ -23,10 +29,11 @@ function fakeTree(pids: readonly number[], fault: Fault): RunTree & { sent: stri
     signal: (target, signal) => {
       sent.push(`${signal} ${target.pid}`);
       fault.on(signal, target, living);
+      return fault.refuses?.includes(target.pid) === true ? 'refused' : 'sent';
     },
     unaccounted: () => (living.size === 0 ? 'the kernel counts one more' : null),
     thaw: () => {},
-    killAtOnce: () => {},
+    killAtOnce: () => fault.isCgroupKilled === true,
     dissolve: () => {},
   };
 }
@@ -36,6 +43,65 @@ const dieOf =
   (signal, { pid }, living) => {
     if (deadly.includes(signal)) living.delete(pid);
   };
+
+describe('whom no signal reached', () => {
+  /** Whatever is sent to either, 11 may not be signalled, and goes when 10 is killed. */
+  const both: Fault['on'] = (signal, { pid }, living) => {
+    if (signal !== 'SIGKILL' || pid !== 10) return;
+    living.delete(10);
+    living.delete(11);
+  };
+
+  it.each([0, 20])('is told apart from whom it ended (grace %i)', async (graceMs) => {
+    const report = await endTree(fakeTree([10, 11], { on: both, refuses: [11] }), graceMs);
+    expect(report).toEqual({
+      found: [member(10), member(11)],
+      killed: [member(10)],
+      unsignalled: [member(11)],
+      end: 'proven',
+      survivors: [],
+    });
+    expect(describeSwept(report)).toEqual([
+      'left behind and ended: p10 (pid 10), 1 of them by SIGKILL',
+      'ended without a signal, which this user may not send them: p11 (pid 11)',
+    ]);
+    expect(describeTold(report)).toEqual([
+      'told to end: p10 (pid 10); killed with SIGKILL: p10 (pid 10)',
+      'ended without a signal, which this user may not send them: p11 (pid 11)',
+    ]);
+  });
+
+  it('survives, and is not said to be alive after SIGKILL', () => {
+    const [survivors, unsignalled] = [[member(10), member(11)], [member(11)]];
+    expect(describeSurvivors({ survivors, unsignalled })).toBe(
+      'processes of it are alive after SIGKILL: p10 (pid 10); processes of it are alive that this user may not signal: p11 (pid 11)',
+    );
+  });
+
+  it('is nobody in a cgroup that the kernel killed', async () => {
+    const fault = { on: both, refuses: [11], isCgroupKilled: true };
+    const tree = fakeTree([10, 11], fault);
+    const inside = {
+      ...tree,
+      find: () => tree.find().map((each) => ({ ...each, signs: ['cgroup'] as const })),
+    };
+    expect((await endTree(inside, 0)).unsignalled).toBeUndefined();
+  });
+
+  it('was refused by the kernel, in its own word', () => {
+    const table = createLinuxProcessTable();
+    const self = table.read(process.pid);
+    const target = { pid: process.pid, startTime: self.is === 'there' ? self.fact.startTime : null };
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
+    });
+    expect(signalProven(table, target, 'SIGTERM')).toBe('refused');
+    kill.mockReturnValue(true);
+    expect(signalProven(table, target, 'SIGTERM')).toBe('sent');
+    kill.mockRestore();
+    expect(signalProven(table, { ...target, startTime: 'another' }, 'SIGTERM')).toBe('nobody');
+  });
+});
 
 describe('ending a tree', () => {
   it('that ends when asked sends nothing more', async () => {

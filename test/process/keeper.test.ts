@@ -54,7 +54,10 @@ describe('a keeper', () => {
     expect(finalised).toBe(true);
   });
 
-  it('starts nothing while another holds what it is to hold, and says who', async () => {
+  it.each([
+    ['says who', 'somebody\\n', 'somebody'],
+    ['says nothing of a name that is cut off', 'someb', 'another process'],
+  ])('starts nothing while another holds what it is to hold, and %s', async (_says, written, who) => {
     const owned = join(directory, 'owned');
     const holding = (...command: string[]) =>
       ['0', directory, '1', owned, 'run r-1 of web\n{}', '0', command.length, ...command, 'go'].join('\0');
@@ -62,7 +65,7 @@ describe('a keeper', () => {
       'perl',
       [
         '-e',
-        'open F, "+>>", $ARGV[0]; flock F, 2; syswrite F, "somebody\n"; print "held\n"; close STDOUT; sleep 60',
+        `open F, "+>>", $ARGV[0]; flock F, 2; syswrite F, "${written}"; print "held\\n"; close STDOUT; sleep 60`,
         owned,
       ],
       { stdio: ['ignore', 'pipe', 'ignore'] },
@@ -71,7 +74,7 @@ describe('a keeper', () => {
     const { report } = await keep(holding('touch', join(directory, 'started')));
     holder.kill('SIGKILL');
     await once(holder, 'exit');
-    expect(report).toBe('failed it is held by somebody\n');
+    expect(report).toBe(`failed it is held by ${who}\n`);
     expect(existsSync(join(directory, 'started'))).toBe(false);
     expect((await keep(holding('touch', join(directory, 'started')))).report).toMatch(/^executing \d+\n$/);
     expect(readFileSync(owned, 'utf8')).toBe('run r-1 of web\n{}');

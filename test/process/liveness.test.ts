@@ -68,6 +68,25 @@ describe('a probe', () => {
     },
   );
 
+  it.each([
+    ['the record', { boot: 'container:boot-0' }, {}],
+    ['whoever looks', {}, { boot: 'container:boot-0' }],
+    ['both', { boot: 'container:boot-0' }, { boot: 'container:boot-1' }],
+  ])('takes no other boot for a restart where a container gave it to %s', (_, recorded, here) => {
+    const said = (reading: ProcessReading, identity: Partial<ProcessIdentity>) => {
+      const table = tableThatReads(reading);
+      const looking = { ...table, host: { ...table.host, ...here } };
+      return brief(probe(looking, { ...RECORDED, ...recorded, ...identity }));
+    };
+    expect([
+      said(THERE, { pidNamespace: 'pid:[2]' }),
+      said(READINGS.GONE, { pidNamespace: 'pid:[2]' }),
+    ]).toEqual(['unknown', 'unknown']);
+    // Where pids mean the same, they tell.
+    expect([said(THERE, {}), said(READINGS.GONE, {})]).toEqual(['alive', 'dead: gone']);
+    expect(said(THERE, { host: 'other' })).toBe('unknown');
+  });
+
   it('says why it does not know', () => {
     expect(probe(tableThatReads(UNREADABLE), RECORDED)).toEqual({
       is: 'unknown',

@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../src/store/postgres-address.ts';
-import { hasPassword, storeSecretsIn } from '../../src/store/store-secrets.ts';
+import { storeSecretsIn } from '../../src/store/store-secrets.ts';
 
 describe('an address', () => {
   it.each([
@@ -58,6 +61,20 @@ describe('an address', () => {
 });
 
 describe('a password of the store', () => {
+  let home: string;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'reeve-secrets-'));
+  });
+  afterEach(() => rmSync(home, { recursive: true }));
+
+  const write = (name: string, text: string, mode = 0o600) => {
+    writeFileSync(join(home, name), text, { mode });
+    chmodSync(join(home, name), mode);
+    return join(home, name);
+  };
+  const secretsOf = (address: string, environment: Record<string, string> = {}) =>
+    storeSecretsIn({ HOME: home, PGSYSCONFDIR: home, REEVE_STORE: address, ...environment });
+
   it.each([
     ['postgres://me:secret@db/x', true],
     ['postgres://me@db/x?password=secret', true],
@@ -66,23 +83,56 @@ describe('a password of the store', () => {
     ['host=db password=secret', true],
     ['postgres://me:secret@', true],
     ['something that cannot be read, secret or not', true],
+    ['service=nowhere', true],
     ['postgres://me@db/x', false],
     ['host=db user=me', false],
-    ['service=prod', false],
   ])('of %s: %s', (address, expected) => {
-    expect(hasPassword(address)).toBe(expected);
+    expect(secretsOf(address)).toEqual(expected ? ['REEVE_STORE'] : []);
   });
 
   it('is in every variable that holds it or leads to it, where the store is a PostgreSQL', () => {
-    const passwords = { PGPASSWORD: 'secret', PGPASSFILE: '/pass', PGHOST: 'db' };
-    expect(storeSecretsIn(passwords)).toEqual([]);
-    expect(storeSecretsIn({ ...passwords, REEVE_STORE: '' })).toEqual([]);
-    expect(storeSecretsIn({ ...passwords, REEVE_STORE: 'postgres://me@db' })).toEqual([
+    const leading = { PGPASSWORD: 'secret', PGPASSFILE: '/pass', PGSERVICE: 'open', PGHOST: 'db' };
+    write('.pg_service.conf', '[open]\nuser=me\n');
+    expect(storeSecretsIn(leading)).toEqual([]);
+    expect(secretsOf('', leading)).toEqual([]);
+    expect(secretsOf('postgres://me@db', leading)).toEqual([
+      'REEVE_STORE',
       'PGPASSWORD',
       'PGPASSFILE',
+      'PGSERVICE',
     ]);
-    expect(storeSecretsIn({ REEVE_STORE: 'postgres://me:secret@db', PGPASSWORD: '' })).toEqual([
+    expect(secretsOf('postgres://me:secret@db', { PGPASSWORD: '' })).toEqual(['REEVE_STORE']);
+  });
+
+  it('may stand in the service, wherever its file is named', () => {
+    const text = '[open]\nhost=db\n[locked]\nhost=db\npassword=secret\n[file]\npassfile=/home/me/pass\n';
+    const other = write('services', text.replace('open', 'else'));
+    write('.pg_service.conf', text);
+    expect(secretsOf('service=open')).toEqual([]);
+    expect(secretsOf('service=locked')).toEqual(['REEVE_STORE']);
+    expect(secretsOf('service=file')).toEqual(['REEVE_STORE']);
+    expect(secretsOf('postgres://me@db', { PGSERVICE: 'open' })).toEqual([]);
+    expect(secretsOf('postgres://me@db', { PGSERVICE: 'locked', PGSERVICEFILE: other })).toEqual([
       'REEVE_STORE',
+      'PGSERVICE',
+      'PGSERVICEFILE',
     ]);
+  });
+
+  it.each([
+    ['db:5432:x:me:secret', true],
+    ['*:*:*:*:secret', true],
+    ['second:*:*:me:secret', true],
+    ['#*:*:*:*:secret', false],
+    ['db:5432:x:me:', false],
+    ['db:5433:x:me:secret\nelse:*:*:*:secret\ndb:*:y:*:secret\ndb:*:*:you:secret', false],
+  ])('may stand in ~/.pgpass: %s gives one: %s', (text, expected) => {
+    write('.pgpass', text);
+    expect(secretsOf('postgres://me@db,second/x')).toEqual(expected ? ['REEVE_STORE'] : []);
+  });
+
+  it('counts in ~/.pgpass although others may read that now, so that libpq does not use it', () => {
+    write('.pgpass', '*:*:*:*:secret', 0o644);
+    expect(secretsOf('postgres://me@db/x')).toEqual(['REEVE_STORE']);
   });
 });

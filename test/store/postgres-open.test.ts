@@ -145,6 +145,28 @@ describe('a store that is not made', () => {
   });
 });
 
+it('a store that lacks a table is told as damaged, by whoever opens it and by whoever had it open', async () => {
+  const url = await madeStore();
+  const open = await openStore({ postgres: url });
+  await query(url, 'drop table reeve.runs cascade');
+  const damaged = { code: 'store_damaged', message: expect.stringContaining('lacks a table of Reeve') };
+  await expect(open.live()).rejects.toMatchObject(damaged);
+  await open.close();
+  const later = await openStore({ postgres: url });
+  await expect(later.live()).rejects.toMatchObject(damaged);
+  await later.close();
+});
+
+it('a store whose rows were all removed is told as damaged, and nothing is made', async () => {
+  const url = await madeStore();
+  await query(url, 'truncate reeve.schema_version, reeve.sessions, reeve.runs, reeve.events cascade');
+  await expect(openStore({ postgres: url })).rejects.toMatchObject({ code: 'store_damaged' });
+  await query(url, 'drop schema reeve cascade');
+  const store = await openStore({ postgres: url });
+  expect(await named(store)).toEqual([]);
+  await store.close();
+});
+
 it('a server that kills connections in the moment of hand-over harms nobody', async () => {
   const url = await madeStore();
   const proxy = await startFaultProxy(server);

@@ -382,6 +382,8 @@ describe('a child', () => {
   it('that nobody adopts in time is ended by whoever looks', async () => {
     const parent = await startObeying(sandbox, 'parent');
     const child = await startChild(parent, 'child', '--on-parent-end', 'adopt', '--adopt-within', '0');
+    // Its keeper, which would do the same, does not come to it.
+    signalSeen(child.keeper, 'SIGSTOP');
     await sandbox.json(['stop', 'parent']);
     await sandbox.list();
     expect(isUp(child)).toEqual([false, false]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { launchIn } from '../support/launch.ts';
 import { intentOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
@@ -80,15 +81,21 @@ async function letGo() {
   });
 }
 
-async function kindsOf(session: string): Promise<string[]> {
+async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore({ sqlite: join(sandbox.home, 'reeve.db') });
   try {
-    const found = await store.sessionByName(session);
-    const kinds = (await store.eventsOf(found?.session.id ?? '')).map(({ kind }) => kind);
-    return kinds.filter((kind) => /^run\.(intended|withdrawn|ended)$/.test(kind));
+    return await use(store);
   } finally {
     await store.close();
   }
+}
+
+function kindsOf(session: string): Promise<string[]> {
+  return withStore(async (store) => {
+    const found = await store.sessionByName(session);
+    const kinds = (await store.eventsOf(found?.session.id ?? '')).map(({ kind }) => kind);
+    return kinds.filter((kind) => /^run\.(intended|withdrawn|ended)$/.test(kind));
+  });
 }
 
 const BY_ITSELF = { outcome: 'completed', exitCode: 0, reason: 'it exited with code 0' };
@@ -179,17 +186,26 @@ describe('an interrupted', () => {
     expect((await sandbox.show('c')).run.outcome).toBe('cancelled');
   });
 
-  it('review trigger leaves the reviewer at work', async () => {
+  it.each(['trigger', 'cancel'] as const)('review %s leaves the reviewer at work', async (verb) => {
     const reviews = reviewingIn(sandbox, 'deaf');
     await launchIn(sandbox, 'w', 'sleep', '600');
     const first = await reviews.trigger({ 17: 'aaaa1' });
     const { process: reviewer } = await reviews.reviewer(first.reviewer?.run);
-    const { command, done } = begin(['review', ...reviews.words({ 17: 'aaaa2' }, '--grace', LONG)]);
+    const words = {
+      trigger: reviews.words({ 17: 'aaaa2' }, '--grace', LONG),
+      cancel: ['cancel', '-w', 'w', '--grace', LONG],
+    };
+    const { command, done } = begin(['review', ...words[verb]]);
     await intentOnRecord(sandbox, 'review-w');
     command.kill('SIGTERM');
     expect((await done).code).toBe(143);
     expect(isAlive(reviewer)).toBe(true);
     expect(await kindsOf('review-w')).toEqual(['run.intended', 'run.withdrawn']);
+    // What was meant for the review stays meant, and the next one carries it out.
+    expect(await reviews.json(['cancel', '-w', 'w', '--grace', '0.3'])).toMatchObject({
+      retired: first.reviewer?.run,
+    });
+    expect(isAlive(reviewer)).toBe(false);
   });
 });
 
@@ -208,6 +224,30 @@ describe('two who want the same run to end', () => {
     expect((await sandbox.show('a')).runs).toMatchObject([{ id: run.id, outcome: 'stopped' }]);
     expect(await kindsOf('a')).toEqual(['run.intended', 'run.intended', 'run.withdrawn', 'run.ended']);
   });
+});
+
+it('an intent that is taken back while the outcome is being decided does not decide it', async () => {
+  const go = sandbox.path('decided');
+  sandbox.env['REEVE_CHECKPOINT'] = `finalise.decided=wait:${go}`;
+  const { run } = await stubborn();
+  delete sandbox.env['REEVE_CHECKPOINT'];
+  const { command, done } = begin(STOP);
+  await there('asked');
+  // Held where it stands, so that what it takes back comes between two steps of the finaliser.
+  command.kill('SIGSTOP');
+  writeFileSync(sandbox.path('go'), '');
+  await there('decided.reached');
+  await withStore(async (store) => {
+    const intent = (await store.run(run.id))?.intent;
+    expect(intent).toMatchObject({ outcome: 'stopped' });
+    if (intent) expect(await store.step(run.id, { kind: 'withdraw', intent })).toMatchObject({ taken: true });
+  });
+  writeFileSync(go, '');
+  await eventually('it has ended', async () => (await sandbox.show('a')).run.state === 'ended');
+  command.kill('SIGCONT');
+  await done;
+  // By the finaliser itself, which was there: whoever looks after it could not call it proven.
+  expect((await sandbox.show('a')).run).toMatchObject({ ...BY_ITSELF, proof: 'kernel' });
 });
 
 describe('whoever is killed in the middle of a takeover', () => {

@@ -1,5 +1,5 @@
 /** Who owns a session is known although files of owners are damaged or closed, or a keeper cannot be looked at. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   mkdirSync,
   readdirSync,
@@ -15,7 +15,7 @@ import type { SessionView } from '../../src/api/session-view.ts';
 import { failing } from '../support/failing-reads.ts';
 import { launchIn } from '../support/launch.ts';
 import { ownersOf, removeDatabase } from '../support/lost-store.ts';
-import { eventually, isAlive, signalSeen } from '../support/processes.ts';
+import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -167,11 +167,74 @@ describe('a keeper whose hands could not be looked into', () => {
     expect(error.details.owner?.run).toBe(run.id);
   });
 
+  it('is not in the way of anybody when it is on its way out', async () => {
+    // The system call that ends one thread: the kernel then shows the process as one that is exiting, for as long as another lives.
+    const exitThread = { x64: 60, arm64: 93, riscv64: 93 }[process.arch as 'x64']; // Other processors give undefined.
+    const program = `use threads; $0 = 'reeve-keeper-x'; threads->create(sub { 1 while <STDIN> }); syscall(${exitThread}, 0)`;
+    const exiting = spawn('perl', ['-e', program], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const seen = see(exiting.pid ?? 0);
+    await eventually('it is exiting', () =>
+      /^State:\tZ/m.test(readFileSync(`/proc/${seen.pid}/status`, 'utf8')),
+    );
+    await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
+    expect((await sandbox.reeve(START, faultOf(seen.pid, 'EMFILE'))).code).toBe(7);
+    expect((await sandbox.reeve(START, faultOf(seen.pid, 'EACCES'))).code).toBe(0);
+    signalSeen(seen, 'SIGKILL');
+  });
+
   it('is not in the way of anybody as long as the files say what it holds', async () => {
     const { keeper } = await launchIn(sandbox, 'other', 'sleep', '60');
     await sandbox.reeve(['run', '-s', 'web', '--', 'true']);
     expect((await sandbox.reeve(START, faultOf(keeper.pid, 'EACCES'))).code).toBe(0);
   });
+});
+
+describe('files of owners that cannot be read at all', () => {
+  const LOST = {
+    'the directory is a file': () => {
+      renameSync(owners(), sandbox.path('aside'));
+      writeFileSync(owners(), '');
+      return () => {
+        rmSync(owners());
+        renameSync(sandbox.path('aside'), owners());
+      };
+    },
+    'what was seen of the store is a pipe': () => {
+      const path = join(owners(), readdirSync(owners()).find((name) => name.startsWith('store-')) ?? '');
+      rmSync(path);
+      execFileSync('mkfifo', [path]);
+      return () => rmSync(path);
+    },
+  } as const;
+
+  it.each(Object.entries(LOST))(
+    '(%s) keep nobody from looking and ending, and from starting',
+    async (_, lose) => {
+      const { run, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
+      const other = await launchIn(sandbox, 'other', 'sleep', '60');
+      const giveBack = lose();
+      const list = await sandbox.reeve(['ls', '--json']);
+      expect((JSON.parse(list.stdout) as SessionView[]).map(({ name }) => name).toSorted()).toEqual([
+        'other',
+        'web',
+      ]);
+      expect(list.stderr).toContain('Until then nothing is started');
+      for (const words of [
+        ['-s', 'third'],
+        ['--force', '-s', 'web'],
+      ]) {
+        const { code } = await sandbox.reeve(['run', '-d', ...words, '--', 'sleep', '60']);
+        expect(code).not.toBe(0);
+      }
+      expect([isAlive(harness), isAlive(other.harness)]).toEqual([true, true]);
+      await sandbox.json(['stop', 'web', '--grace', '1']);
+      await sandbox.json(['kill', 'other']);
+      expect([isAlive(harness), isAlive(other.harness)]).toEqual([false, false]);
+      expect((await sandbox.show('web')).run).toMatchObject({ id: run.id, outcome: 'stopped' });
+      giveBack();
+      await sandbox.json(['run', '-d', '-s', 'web', '--', 'true']);
+    },
+  );
 });
 
 it('files of owners that cannot be used are not done without', async () => {

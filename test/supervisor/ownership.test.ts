@@ -6,7 +6,7 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
-import { launchIn } from '../support/launch.ts';
+import { launchByCommand, launchIn } from '../support/launch.ts';
 import { ownersOf, removeDatabase as removeDatabaseIn } from '../support/lost-store.ts';
 import { eventually, isAlive, signalSeen } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
@@ -224,7 +224,7 @@ describe('a database restored from before a resume', () => {
   });
 
   it('that another run of the session owned then, which is gone, has the living one as its owner', async () => {
-    const first = await launchIn(sandbox, 'web', 'sleep', '60');
+    const first = await launchByCommand(sandbox, 'web', 'sleep', '60');
     const copy = sandbox.path('copy.db');
     await sandbox.list();
     cpSync(join(sandbox.home, 'reeve.db'), copy);
@@ -309,6 +309,9 @@ describe('a lock', () => {
     const done = finished(early);
     await eventually('it is on record, and not let go', () => existsSync(`${go}.reached`));
     removeDatabase();
+    // Its directory would tell of it, and the second be refused.
+    const runs = join(sandbox.home, 'runs');
+    for (const each of readdirSync(runs)) rmSync(join(runs, each, 'announcement'));
     const { run, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
     writeFileSync(go, '');
     expect((await done).code).not.toBe(0);
@@ -362,7 +365,7 @@ describe('a lock', () => {
 });
 
 it('a database that was cut short is refused, and the way on that is named gives no second owner', async () => {
-  const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+  const { run } = await launchByCommand(sandbox, 'web', 'sleep', '60');
   await sandbox.reeve(['ls']);
   for (const name of readdirSync(sandbox.home).filter((each) => each.startsWith('reeve.db-')))
     rmSync(join(sandbox.home, name));

@@ -239,8 +239,10 @@ describe('what is resumed', () => {
     await sandbox.reeve(['run', '-s', 'a', '--', 'claude', '--session-id', first], {
       env: { STAND_IN_SCRIPT: script },
     });
-    expect((await sandbox.json<SessionView>(['resume', '--detach', 'a'])).nativeId).toBe(second);
+    // Before it is resumed, for that one begins a conversation as well.
+    expect((await sandbox.show('a')).nativeId).toBe(second);
     expect(eventsIn(sandbox, 'harness.session.began')).toHaveLength(2);
+    expect((await sandbox.json<SessionView>(['resume', '--detach', 'a'])).nativeId).toBe(second);
   });
 });
 

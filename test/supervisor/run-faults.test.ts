@@ -355,6 +355,26 @@ it(
   },
 );
 
+it(
+  'a run that cannot be seen from here is not assumed gone while the kernel says that its keeper holds it',
+  { tags: ['root'] },
+  async () => {
+    const { harness, keeper } = await launch('a', 'sleep', '60');
+    const inside = () =>
+      spawnSync(
+        'unshare',
+        ['--pid', '--fork', '--mount-proc', process.execPath, CLI, 'kill', 'a', '--assume-gone'],
+        { env: sandbox.env, cwd: sandbox.root },
+      ).status;
+    expect(inside()).toBe(4);
+    expect(isAlive(harness)).toBe(true);
+    expect((await sandbox.show('a')).status).toBe('working');
+    signalSeen(keeper, 'SIGKILL');
+    await eventually('its harness is dead', () => !isAlive(harness));
+    expect(inside()).toBe(0);
+  },
+);
+
 it('reading the store fails with unknown (7), and nothing is ended for it', async () => {
   const { harness } = await launch('a', 'sleep', '60');
   const result = await sandbox.reeve(['show', 'a'], {

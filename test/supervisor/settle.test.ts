@@ -32,6 +32,8 @@ async function loseKeepers(): Promise<readonly Seen[]> {
     escapees.push(await sandbox.pidFrom(`escapee-${name}`));
   }
   for (const keeper of keepers) signalSeen(keeper, 'SIGKILL');
+  // A signal that was sent is not obeyed yet, and three that are dead are no mass death.
+  await eventually('all keepers are dead', () => !keepers.some(isAlive));
   return escapees;
 }
 

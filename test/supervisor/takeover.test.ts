@@ -110,6 +110,7 @@ describe('whoever is killed in the middle of', () => {
   it.each([
     'retire.intended',
     'retire.tree_gone',
+    'retire.keeper_stopped',
     'finalise.begun',
     'finalise.swept',
     'finalise.ended',
@@ -146,6 +147,60 @@ describe('whoever is killed in the middle of', () => {
       expect(sentences.filter(({ text }) => text.includes('ended as'))).toHaveLength(1);
     },
   );
+});
+
+it('a stop that was killed before it told anybody is not said to have stopped what then ends by itself', async () => {
+  const go = sandbox.path('go');
+  const { keeper } = await launch('a', 'sh', '-c', `until [ -e ${go} ]; do sleep 0.02; done`);
+  await sandbox.reeve(['stop', 'a'], { env: { REEVE_CHECKPOINT: 'retire.intended=kill' } });
+  writeFileSync(go, '');
+  await eventually('its keeper is gone', () => !isAlive(keeper));
+  const { run } = await sandbox.show('a');
+  expect(run).toMatchObject({ outcome: 'stopped', exitCode: 0 });
+  expect(run.reason).toContain('not known');
+});
+
+describe('a keeper that was stopped by somebody who died before ending it', () => {
+  it('is continued by whoever looks, and puts the end on record', async () => {
+    const go = sandbox.path('go');
+    sandbox.env['REEVE_CHECKPOINT'] = `keeper.recorded=wait:${go}`;
+    const { keeper } = await launch('a', 'sleep', '60');
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    const stop = await sandbox.reeve(['stop', 'a'], {
+      env: { REEVE_CHECKPOINT: 'retire.keeper_stopped=kill' },
+    });
+    expect(stop.signal).toBe('SIGKILL');
+    writeFileSync(go, '');
+    await eventually('it is on record', async () => (await sandbox.show('a')).run.state === 'ended');
+    await eventually('the keeper is gone', () => !isAlive(keeper));
+    expect((await sandbox.show('a')).run.outcome).toBe('stopped');
+  });
+
+  it('is continued by whoever starts the next, which then begins', async () => {
+    const go = sandbox.path('go');
+    sandbox.env['REEVE_CHECKPOINT'] = `keeper.recorded=wait:${go}`;
+    await launch('a', 'sleep', '60');
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    await sandbox.reeve(['stop', 'a'], { env: { REEVE_CHECKPOINT: 'retire.keeper_stopped=kill' } });
+    writeFileSync(go, '');
+    const next = await sandbox.json<SessionView>(['run', '-d', '-s', 'a', '--', 'sleep', '60']);
+    expect(next.epoch).toBe(2);
+    expect((await sandbox.show('a')).runs[0]?.outcome).toBe('stopped');
+  });
+
+  it('with the outcome on record already, does not keep the next one from starting', async () => {
+    const go = sandbox.path('go');
+    sandbox.env['REEVE_CHECKPOINT'] = `finalise.ended=wait:${go}`;
+    const { keeper, harness } = await launch('a', 'sleep', '60');
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    signalSeen(harness, 'SIGKILL');
+    await eventually('its outcome is on record', () => existsSync(`${go}.reached`));
+    signalSeen(keeper, 'SIGSTOP');
+    writeFileSync(go, '');
+    const next = await sandbox.json<SessionView>(['run', '-d', '-s', 'a', '--', 'sleep', '60']);
+    expect(next.epoch).toBe(2);
+    await eventually('the old keeper is gone', () => !isAlive(keeper));
+  });
 });
 
 describe('stop', () => {
@@ -226,7 +281,10 @@ describe('stop', () => {
   });
 
   it('from inside the run ends the run, and the caller with it', async () => {
-    const { harness, keeper } = await launch('a', 'sh', '-c', `${process.execPath} ${CLI} stop a; sleep 60`);
+    // Once it was seen.
+    const stop = `until [ -e seen ]; do sleep 0.02; done; ${process.execPath} ${CLI} stop a; sleep 60`;
+    const { harness, keeper } = await launch('a', 'sh', '-c', stop);
+    writeFileSync(sandbox.path('seen'), '');
     await eventually('the keeper has finalised', () => !isAlive(keeper));
     expect(isAlive(harness)).toBe(false);
     expect((await sandbox.show('a')).run.outcome).toBe('stopped');

@@ -8,6 +8,8 @@ export interface ReadFault {
   readonly code: string;
   /** How often; for ever when it is not said. */
   readonly times?: number;
+  /** How many of them succeed before. */
+  readonly after?: number;
 }
 
 /** The environment in which a command of ours meets these faults. */

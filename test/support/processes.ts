@@ -21,12 +21,18 @@ export function isExecuting(pid: number): boolean {
 
 /** The identity of a living process; throws when there is none. */
 export function see(pid: number): Seen {
-  const now = look(pid);
-  if (now === null) throw new Error(`There is no process ${pid}.`);
-  return { pid, startTime: now.startTime };
+  const [seen] = seeIfThere(pid);
+  if (seen === undefined) throw new Error(`There is no process ${pid}.`);
+  return seen;
 }
 
-/** Signals only what was seen before and is still the same process. */
+/** The same of one that may be gone by now. */
+export function seeIfThere(pid: number): Seen[] {
+  const now = look(pid);
+  return now === null ? [] : [{ pid, startTime: now.startTime }];
+}
+
+/** Signals only what was seen before and is still the same process. One that is killed is gone when this returns. */
 export function signalSeen(seen: Seen, signal: NodeJS.Signals): void {
   if (!isAlive(seen)) return;
   try {
@@ -34,6 +40,17 @@ export function signalSeen(seen: Seen, signal: NodeJS.Signals): void {
   } catch (error) {
     // Gone in between.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+  if (signal === 'SIGKILL') waitForDeath(seen);
+}
+
+/** A busy machine takes its time to let a killed process die, and whoever looks meanwhile sees it alive. */
+function waitForDeath(seen: Seen): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  const deadline = performance.now() + 20_000;
+  while (isAlive(seen)) {
+    if (performance.now() > deadline) throw new Error(`Process ${seen.pid} does not die of SIGKILL.`);
+    Atomics.wait(pause, 0, 0, 1);
   }
 }
 

@@ -34,6 +34,8 @@ export interface Sandbox {
   readonly env: Record<string, string>;
   /** The program that all of this goes through. */
   readonly cli: string;
+  /** The library on the same place, in this process; null where only the program itself will do. */
+  readonly library: (<T>(question: (reeve: Reeve) => Promise<T>) => Promise<T>) | null;
   /** The same place through the program of another build. */
   through(cli: string): Sandbox;
   /** Runs the CLI to its end. */
@@ -94,14 +96,19 @@ function through(place: Place, cli: string): Sandbox {
     }
     return JSON.parse(result.stdout) as T; // The caller names the shape it then compares.
   };
-  // What makes reads of the program fail is only in its own process, a path from here begins in its directory, and
-  // another build is not this one.
-  const mustAskCommand = () => cli !== CLI || 'NODE_OPTIONS' in env || 'PGPASSFILE' in env;
+  // What makes its reads fail or holds it at a step is only in its own process, a path from here begins in its directory,
+  // and another build is not this one.
+  const mustAskCommand = () =>
+    cli !== CLI ||
+    ['NODE_OPTIONS', 'PGPASSFILE', 'PGSERVICEFILE', 'REEVE_CHECKPOINT'].some((name) => name in env);
   return {
     root,
     home,
     env,
     cli,
+    get library() {
+      return mustAskCommand() ? null : <T>(question: (reeve: Reeve) => Promise<T>) => asked(env, question);
+    },
     through: (other) => through(place, other),
     reeve,
     json,
@@ -122,7 +129,9 @@ function through(place: Place, cli: string): Sandbox {
       // Only a test that failed leaves one; a child that is still this process's own has not been reused.
       for (const child of children)
         if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-      await cleanUp(root, home, seen, json);
+      await cleanUp(root, home, seen, () =>
+        endAll(home, mustAskCommand() ? byCommand(json) : byLibrary(env)),
+      );
     },
   };
 }
@@ -202,7 +211,7 @@ async function cleanUp(
   root: string,
   home: string,
   seen: readonly Seen[],
-  json: Sandbox['json'],
+  endLiving: () => Promise<void>,
 ): Promise<void> {
   const problems: string[] = [];
   const left = () => startedWith(`REEVE_HOME=${home}`).filter(({ pid }) => pid !== process.pid);
@@ -215,7 +224,7 @@ async function cleanUp(
       limitMs,
     ).catch(() => false);
   if (!(hasOnlyEnded(home) && (await gone(FINALISED_MS))))
-    await endAll(home, json).catch((error: unknown) => problems.push(String(error)));
+    await endLiving().catch((error: unknown) => problems.push(String(error)));
   if (!(await gone(GONE_MS))) {
     problems.push(
       `The test left processes behind: ${left()
@@ -228,12 +237,28 @@ async function cleanUp(
   if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
-async function endAll(home: string, json: Sandbox['json']): Promise<void> {
-  for (const { id, run } of await json<SessionView[]>(['ls', '--live'])) {
+interface Ender {
+  readonly living: () => Promise<readonly SessionView[]>;
+  readonly kill: (session: string) => Promise<unknown>;
+}
+
+function byCommand(json: Sandbox['json']): Ender {
+  return { living: () => json(['ls', '--live']), kill: (session) => json(['kill', session]) };
+}
+
+function byLibrary(environment: Record<string, string>): Ender {
+  return {
+    living: () => asked(environment, (reeve) => reeve.list('live')),
+    kill: (session) => asked(environment, (reeve) => reeve.stop(session, { graceMs: 0 })),
+  };
+}
+
+async function endAll(home: string, { living, kill }: Ender): Promise<void> {
+  for (const { id, run } of await living()) {
     // One of another state directory with the same store is ended from there.
     const isOwn = run.logPath === null || run.logPath.startsWith(`${home}/`);
     // Of one whose command is gone, the keeper may be alive.
     const mayLive = run.liveness === 'alive' || isExecuting(run.keeperPid ?? 0);
-    if (mayLive && isOwn) await json(['kill', id]);
+    if (mayLive && isOwn) await kill(id);
   }
 }

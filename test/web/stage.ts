@@ -81,9 +81,10 @@ export async function focusedText(page: Page): Promise<string> {
   return page.locator(':focus').first().innerText();
 }
 
-/** Whether anything is wider than the window. */
+/** Whether anything is wider than the window, once what follows from a change of its size was painted. */
 export async function overflows(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(
-    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+    `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+      done(document.documentElement.scrollWidth > document.documentElement.clientWidth))))`,
   );
 }

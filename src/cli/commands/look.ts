@@ -1,16 +1,14 @@
-/** The commands that only look: `ls`, `show`, `why`, `logs`, `attach`, `paths`, `doctor`. */
+/** The commands that only look: `ls`, `show`, `why`, `logs`, `attach`, `paths`. */
 import { withReeve } from '../with-reeve.ts';
-import { bold, dim, green, magenta, red, yellow } from '../render/style.ts';
+import { bold, dim, magenta, red, yellow } from '../render/style.ts';
 import type { Paint } from '../render/line.ts';
 import { hostWords, soFar } from '../../api/budget-words.ts';
-import { ERRORS, ReeveError } from '../../api/errors.ts';
+import { ReeveError } from '../../api/errors.ts';
 import type { BudgetView } from '../../api/http-views.ts';
 import type { RunView, SessionView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
 import { isWithheld } from '../../supervisor/context.ts';
-import { doctor as examine } from '../../supervisor/doctor.ts';
-import type { Check } from '../../supervisor/doctor.ts';
 import { checkStoreAddress } from '../../supervisor/environment-check.ts';
 import { homeFrom } from '../../supervisor/home.ts';
 import type { Range, SessionDetail } from '../../supervisor/list.ts';
@@ -224,20 +222,4 @@ export async function paths(options: OutputOptions): Promise<number> {
   const store = isWithheld({}) ? 'withheld from this run' : named;
   print(options, { home: path, store, runs }, `home   ${path}\nstore  ${store}\nruns   ${runs}`);
   return 0;
-}
-
-const CHECK_MARKS: Readonly<Record<Check['is'], string>> = {
-  good: green('✓'),
-  poor: yellow('!'),
-  bad: red('✗'),
-};
-
-export async function doctor(options: OutputOptions): Promise<number> {
-  const checks = await examine();
-  const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${inLine(says)}`);
-  print(options, checks, lines.join('\n'));
-  const bad = checks.filter(({ is }) => is === 'bad');
-  // What a person wrote is to be written otherwise, as every other command says.
-  const isUsage = bad.some(({ code }) => code !== undefined && ERRORS[code].exitCode === 2);
-  return isUsage ? 2 : bad.length > 0 ? 1 : 0;
 }

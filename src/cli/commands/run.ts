@@ -148,9 +148,30 @@ async function detached(reeve: Reeve, result: StartedResult, options: StartOptio
   const { session, run: started } = result;
   const replaced = result.replaced?.id ?? null;
   const text = `${session.name}: run ${started.id} (epoch ${started.epoch}) is executing${pidOf(started.harness?.pid)}. ${options.tmux === true ? `Join it: reeve attach ${session.name}` : `Log: reeve logs -f ${session.name}`}`;
-  if (options.json === true) print(options, { ...(await reeve.show(session.id)), replaced }, '');
+  if (options.json === true) print(options, { ...(await shownStarted(reeve, result)), replaced }, '');
   else print(options, null, text);
   return 0;
+}
+
+/** Whoever is told of a failure starts it once more, so it is said that it was started. */
+async function shownStarted(
+  reeve: Reeve,
+  { session, run: started }: StartedResult,
+): ReturnType<Reeve['show']> {
+  try {
+    return await reeve.show(session.id);
+  } catch (error) {
+    if (!(error instanceof ReeveError)) throw error;
+    throw new ReeveError(
+      error.code,
+      `Run ${started.id} of ${session.name} is executing, but cannot be shown. ${error.message}`,
+      {
+        hint: `Do not start it once more. Look later: reeve show ${session.name}`,
+        details: { ...error.details, run: started.id },
+        cause: error,
+      },
+    );
+  }
 }
 
 /** A session in tmux is joined at once; leaving it leaves it running. */

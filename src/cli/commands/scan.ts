@@ -69,7 +69,7 @@ export async function adopt(word: string, options: OutputOptions & { session?: s
   const reeve = await openPatiently();
   try {
     const { session, run } = await reeve.adopt(Number(word), { session: options.session });
-    const text = `${session.name}: pid ${word} is supervised from now on, as run ${run.id}. Its exit code cannot be known; its end, and the end of what it started, will be.`;
+    const text = `${session.name}: pid ${word} is supervised from now on, as run ${run.id}. Its end will be known, but not its exit code; what can be found of what it started then ends with it.`;
     print(options, await reeve.show(session.id), text);
     return 0;
   } finally {

@@ -15,7 +15,8 @@ const JOINED_PICTURE =
 const ONE_COLUMN_EACH =
   /^[\u0020-\u007E\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2027\u2030-\u205E\u2190-\u21FF\u2500-\u25FC\u2713-\u2718]*$/;
 
-const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Made when it is first needed, for that takes as long as all else that `reeve ls` does. */
+let segmenter: Intl.Segmenter | null = null;
 /** The segmenter takes a time that grows with the square of what it is given, so it is given no more than this at once. */
 const MAX_SEGMENTED_UNITS = 512;
 /**
@@ -106,7 +107,8 @@ function* segmentsOf(text: string): Generator<string> {
   let from = 0;
   while (from < text.length) {
     const piece = firstUnits(text.slice(from, from + MAX_SEGMENTED_UNITS + 1), MAX_SEGMENTED_UNITS);
-    const segments = Array.from(characters.segment(piece), ({ segment }) => segment);
+    segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+    const segments = Array.from(segmenter.segment(piece), ({ segment }) => segment);
     const isEnd = from + piece.length === text.length;
     // The last one may go on in the next piece; a character as long as a piece is broken nevertheless.
     if (!isEnd && segments.length > 1) segments.pop();

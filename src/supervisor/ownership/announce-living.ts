@@ -1,11 +1,15 @@
 /** Puts living runs on record again that the store has forgotten, from what their keepers hold. Rare, so loaded late. */
+import { join } from 'node:path';
 import { ReeveError } from '../../api/errors.ts';
 import { activityAfterLoss } from '../../lifecycle/announcement.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
+import { mayBeOneBoot } from '../../lifecycle/process-identity.ts';
 import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
 import type { Run, RunningRun } from '../../lifecycle/run.ts';
 import { harnessBelow } from '../../process/harness-below.ts';
-import { announcementsHeld, announcementsIn } from '../../process/owner-files.ts';
+import { probe } from '../../process/liveness.ts';
+import { announcementsHeld, announcementsIn, announcementsInRuns } from '../../process/owner-files.ts';
+import { isThere } from '../../process/reading.ts';
 import { createRunDirectory } from '../../process/run-directory.ts';
 import type { AnnounceResult } from '../../store/store.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +24,8 @@ import type { Ground } from './ground.ts';
 import { isHeld } from './holder.ts';
 
 /**
- * The living runs of this state directory in this store, from its files and from the hands of their keepers. Answers with
+ * The living runs of this state directory in this store, from its files, from the directories of its runs
+ * and from the hands of their keepers. Answers with
  * what keeps it from being known that these are all.
  */
 export async function announceLiving(
@@ -30,7 +35,7 @@ export async function announceLiving(
 ): Promise<ReeveError | null> {
   const { announcements, doubt } = announcementsHeld(context.table, ground.owners);
   const held = new Map(
-    [...announcementsIn(ground.owners), ...announcements]
+    [...announcementsInRuns(context.home.runs), ...announcementsIn(ground.owners), ...announcements]
       .filter((each) => isOf(ground, each))
       .map((each) => [each.run.id, each]),
   );
@@ -47,16 +52,27 @@ export async function announceLiving(
 /** One that cannot be judged may live: on record it is shown as unknown, and stands in the way of its own session only. */
 async function mayLive(context: Context, announcement: Announcement): Promise<boolean> {
   try {
-    return isHeld(context, announcement) || (await isLeftBehind(context, announcement));
+    return (
+      isHeld(context, announcement) ||
+      isOutOfSight(context, announcement) ||
+      (await isLeftBehind(context, announcement))
+    );
   } catch (error) {
     if (error instanceof ReeveError && error.code === 'unproven') return true;
     throw error;
   }
 }
 
+/** In another container of this machine, where it can be neither seen nor missed from here, and no end is on disk. */
+function isOutOfSight(context: Context, { run }: Announcement): boolean {
+  const { table } = context;
+  if (!mayBeOneBoot(run.keeper, table.host) || probe(table, run.keeper).is !== 'unknown') return false;
+  return !isThere(join(runDirectory(context, run.id), 'exit.json'));
+}
+
 /** Its keeper was killed, and what it had started lives on. On record again, it is ended as of any dead keeper. */
 export async function isLeftBehind(context: Context, { run }: Announcement): Promise<boolean> {
-  if (run.keeper.boot !== context.table.host.boot) return false;
+  if (!mayBeOneBoot(run.keeper, context.table.host)) return false;
   return (await treeOf(context, run)).find().length > 0;
 }
 

@@ -11,33 +11,63 @@ import type { SeenStore } from '../../lifecycle/store-continuity.ts';
 import { seenFile } from '../../process/owner-files.ts';
 import { readFile } from '../../process/reading.ts';
 import type { Host, StoreState } from '../../store/store.ts';
+import { isWriteRefused } from '../../store/write-refused.ts';
 import type { Context } from '../context.ts';
 import { groundOf, hostOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
 
-/** Answers with what keeps it from being known who lives, if anything does: nothing is claimed then. */
+/**
+ * Answers with what keeps it from being known who lives, if anything does: nothing is claimed then. A store that can only
+ * be read learns nothing, and is looked at all the same.
+ */
 export async function keepContinuity(context: Context): Promise<ReeveError | null> {
-  const ground = groundOf(context);
+  try {
+    return await compare(context);
+  } catch (error) {
+    if (isWriteRefused(error)) return error;
+    throw error;
+  }
+}
+
+async function compare(context: Context): Promise<ReeveError | null> {
+  const before = readGround(context);
+  if (before instanceof ReeveError) return before;
   // Before the store: what was seen of it was there by then, so the store cannot seem to be behind for a write meanwhile.
-  const seen = readSeen(ground);
+  const { ground, seen } = before;
   const state = await context.store.state(hostOf(context).id, seen);
   if (state.recordedSystem === '' && state.system !== '') await recordSystem(context, state.system);
   const verdict = judgeContinuity(seen, state);
   switch (verdict.is) {
     case 'continued': {
       const isAsked = state.announced !== null && state.announced < state.incarnation;
-      const doubt = isAsked
-        ? await (await living()).announceLiving(context, ground, 'the store has lost part of its history')
-        : null;
+      const isFirstLook = !lookedFrom(seen).includes(context.table.host.pidNamespace);
+      if (isAsked || isFirstLook) {
+        const because = isAsked
+          ? 'the store has lost part of its history'
+          : 'nobody who could see its processes has looked since the store was made';
+        const doubt = await (await living()).announceLiving(context, ground, because);
+        if (doubt !== null) return doubt;
+      }
       // Others' runs count as well: a host that has only looked knows that they were there.
-      if (isShared(context) && (seen?.id !== state.id || seen.seq < state.seq))
-        await write(context, ground, state);
-      return doubt;
+      const isBehind = isShared(context) && (seen?.id !== state.id || seen.seq < state.seq);
+      if (isFirstLook || isBehind) await write(context, ground, state);
+      return null;
     }
     case 'new':
       return (await living()).announceLiving(context, ground, 'the store is new');
     case 'broken':
       return recover(context, ground, { seen, state, because: verdict.because });
+  }
+}
+
+/** Looking and ending need neither: they go by what the store says. */
+function readGround(context: Context): { ground: Ground; seen: Seen | null } | ReeveError {
+  try {
+    const ground = groundOf(context);
+    return { ground, seen: readSeen(ground) };
+  } catch (error) {
+    if (error instanceof ReeveError) return error;
+    throw error;
   }
 }
 
@@ -90,6 +120,7 @@ async function write(
     run: known.run ?? before.run,
     session: known.session ?? before.session,
     hosts: hosts.map((host) => ({ id: host.id, name: host.name })),
+    lookedFrom: withLook(last?.id === id ? last : null, context.table.host.pidNamespace),
   };
   const path = seenFile(ground.owners, ground);
   const temporary = `${path}.${process.pid}`;
@@ -115,6 +146,22 @@ async function registerHost(context: Context): Promise<void> {
 interface Seen extends SeenStore {
   /** The hosts that were known to the store: one that it has forgotten has to be heard too. */
   readonly hosts: readonly Host[];
+  /**
+   * The pid namespaces from which it was looked who lives. A run that the store has forgotten cannot be seen from another
+   * one, so whoever looked there knows nothing of it. Absent in what an earlier version wrote.
+   */
+  readonly lookedFrom?: readonly string[];
+}
+
+/** Of one that was dropped from the list there is one look more. */
+const MAX_LOOKED_FROM = 20;
+
+function lookedFrom(seen: Seen | null): readonly string[] {
+  return seen?.lookedFrom ?? [];
+}
+
+function withLook(seen: Seen | null, own: string): readonly string[] {
+  return [...lookedFrom(seen).filter((each) => each !== own), own].slice(-MAX_LOOKED_FROM);
 }
 
 /** Null when nothing is known. What cannot be read must not pass for nothing. */
@@ -140,7 +187,20 @@ function readSeen(ground: Ground): Seen | null {
 /** Written whole, by this module: what is acted upon is checked. */
 function isSeen(value: unknown): value is Seen {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, seq, epoch, run, session, hosts } = value as Partial<Record<keyof Seen, unknown>>;
+  const {
+    id,
+    seq,
+    epoch,
+    run,
+    session,
+    hosts,
+    lookedFrom: from,
+  } = value as Partial<Record<keyof Seen, unknown>>;
   const isTexts = [id, run, session].every((each) => typeof each === 'string');
-  return isTexts && typeof seq === 'number' && typeof epoch === 'number' && Array.isArray(hosts);
+  return (
+    isTexts &&
+    typeof seq === 'number' &&
+    typeof epoch === 'number' &&
+    [hosts, from ?? []].every(Array.isArray)
+  );
 }

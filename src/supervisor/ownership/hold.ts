@@ -8,8 +8,10 @@ import { HOLD_MORE, tellKeeper } from '../../process/keeper.ts';
 import type { HarnessOrder } from '../../process/keeper.ts';
 import {
   conversationFile,
+  copyIn,
   installedFile,
   processFile,
+  isLocked,
   readAnnouncement,
   sessionFile,
   sessionIdFile,
@@ -19,7 +21,7 @@ import { runDirectory } from '../liveness.ts';
 import { groundOf } from './ground.ts';
 import type { Ground } from './ground.ts';
 
-/** Which files, and what is written into them. */
+/** Which files, and what is written into them; a copy is in the run's own directory, for when those are lost. */
 export function toHold(
   context: Context,
   session: Session,
@@ -28,13 +30,27 @@ export function toHold(
   adopted: readonly string[] | null,
 ): Pick<HarnessOrder, 'hold' | 'announcement'> {
   const ground = groundOf(context);
+  const announcement = announcementText({
+    home: ground.home,
+    store: ground.store,
+    session,
+    run: withAdopted(run, adopted),
+  });
+  writeFileSync(copyIn(runDirectory(context, run.id)), announcement, { mode: 0o600 });
   return {
     hold: [
       ...filesOf(ground, session, run),
       ...(adopted === null ? [] : [processFile(ground.owners, context.table.host.boot, adopted)]),
     ],
-    announcement: announcementText({ home: ground.home, store: ground.store, session, run }),
+    announcement,
   };
+}
+
+/** It bears no mark of its run and outlives its keeper: only by what is written here a store that was lost knows of it. */
+function withAdopted(run: RunningRun, adopted: readonly string[] | null): RunningRun {
+  const [pid, startTime] = adopted ?? [];
+  if (pid === undefined || startTime === undefined) return run;
+  return { ...run, harness: { ...run.keeper, pid: Number(pid), startTime } };
 }
 
 function filesOf(ground: Ground, { id, name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
@@ -52,14 +68,14 @@ export function holdNamed(context: Context, harness: string, before: Run, run: R
   const nativeId = run.native?.is === 'bound' ? run.native.id : null;
   if (run.keeper === null || nativeId === null || before.native?.id === nativeId) return;
   const directory = runDirectory(context, run.id);
-  const path = conversationFile(groundOf(context).owners, harness, nativeId);
-  if (readAnnouncement(path)?.run.id === run.id) return;
   try {
+    const path = conversationFile(groundOf(context).owners, harness, nativeId);
+    if (readAnnouncement(path)?.run.id === run.id) return;
     const temporary = join(directory, `.hold.${process.pid}`);
     writeFileSync(temporary, `${path}\n`, { mode: 0o600 });
     renameSync(temporary, join(directory, 'hold'));
   } catch {
-    return; // Its directory was removed; the store and the look for outsiders stand in the way of a second owner all the same.
+    return; // Its directory was removed, or there are no files of owners; the store and the look for outsiders stand in the way of a second owner all the same.
   }
   tellKeeper(context.table, run.keeper, HOLD_MORE);
 }
@@ -88,14 +104,37 @@ function heldIn(environment: NodeJS.ProcessEnv): readonly { descriptor: number; 
  */
 export async function removeHeld(context: Context, run: Run): Promise<void> {
   const [owner] = await context.store.sessionsOf([run.sessionId]);
-  for (const path of owner === undefined ? [] : filesOf(groundOf(context), owner.session, run)) {
+  for (const path of owner === undefined ? [] : filesThere(context, owner.session, run)) {
     if (isOfRun(path, run)) rmSync(path, { force: true });
   }
+}
+
+function filesThere(context: Context, session: Session, run: Run): readonly string[] {
+  try {
+    return filesOf(groundOf(context), session, run);
+  } catch {
+    return []; // Files of owners that cannot be used keep nobody from being ended.
+  }
+}
+
+/** Whether its keeper lives, as the kernel knows from its locks, although it may not be seen from here. */
+export function isHolding(context: Context, session: Session, run: Run): boolean {
+  return filesOf(groundOf(context), session, run).some((path) => !isOfAnother(path, run) && isLocked(path));
 }
 
 function isOfRun(path: string, { id }: Run): boolean {
   try {
     return readAnnouncement(path)?.run.id === id;
+  } catch {
+    return false;
+  }
+}
+
+/** What was emptied or cut says nothing, and who holds it may be its run. */
+function isOfAnother(path: string, { id }: Run): boolean {
+  try {
+    const announcement = readAnnouncement(path);
+    return announcement !== null && announcement.run.id !== id;
   } catch {
     return false;
   }

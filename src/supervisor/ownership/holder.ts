@@ -3,6 +3,7 @@
  * the answer is a clear one; what decides is the lock that the keeper takes.
  */
 import { ReeveError } from '../../api/errors.ts';
+import { sharePids } from '../../lifecycle/process-identity.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { probe } from '../../process/liveness.ts';
 import {
@@ -14,6 +15,7 @@ import {
   sessionIdFile,
 } from '../../process/owner-files.ts';
 import type { Context } from '../context.ts';
+import { continueKeeper } from '../continue-keeper.ts';
 import { groundOf, isOf } from './ground.ts';
 
 export interface Holder {
@@ -50,8 +52,14 @@ export async function holderOf(
   ];
   for (const announcement of announcements) {
     const isOurs = isOf(ground, announcement);
-    // On record it is dealt with as what the record says it is.
-    if (isOurs && (await context.store.run(announcement.run.id)) !== null) continue;
+    const onRecord = isOurs ? await context.store.run(announcement.run.id) : null;
+    // It is dealt with as what the record says it is. Over, its keeper has only to let go of the session.
+    if (onRecord?.state === 'ended') {
+      continueKeeper(context, onRecord);
+      if (onRecord.ending.proof === 'word')
+        await (await import('./declared-gone.ts')).refuseLiving(context, announcement.session, onRecord);
+    }
+    if (onRecord !== null) continue;
     if (isHeld(context, announcement) || (isOurs && (await hasLeft(context, announcement))))
       return { announcement, isForgotten: isOurs };
   }
@@ -67,8 +75,7 @@ async function hasLeft(context: Context, announcement: Announcement): Promise<bo
 export function isHeld({ table }: Context, { session, run }: Announcement): boolean {
   const { keeper } = run;
   const liveness = probe(table, keeper);
-  const isHere = keeper.boot === table.host.boot && keeper.pidNamespace === table.host.pidNamespace;
-  if (liveness.is === 'unknown' && isHere) {
+  if (liveness.is === 'unknown' && sharePids(keeper, table.host)) {
     throw new ReeveError(
       'unproven',
       `Whether run ${run.id} of ${session.name} lives could not be seen: ${liveness.because}.`,

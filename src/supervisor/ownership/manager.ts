@@ -2,6 +2,7 @@
  * The run that a live process belongs to, of whichever state directory. A process of a run may serve a conversation of
  * which no record tells: a shell started it, somebody changed over to it inside, or the record was lost.
  */
+import { mayBeOneBoot } from '../../lifecycle/process-identity.ts';
 import type { ProcessIdentity } from '../../lifecycle/process-identity.ts';
 import type { LiveRun } from '../../lifecycle/run.ts';
 import type { Announcement } from '../../lifecycle/announcement.ts';
@@ -38,7 +39,7 @@ export async function runOf(context: Context, identity: ProcessIdentity): Promis
 async function livingIn({ store, table }: Context): Promise<readonly Owner[]> {
   const live = await store.live();
   return live.flatMap(({ session, run }) =>
-    run.state === 'ended' || (run.keeper ?? run.launcher).boot !== table.host.boot ? [] : [{ session, run }],
+    run.state === 'ended' || !mayBeOneBoot(run.keeper ?? run.launcher, table.host) ? [] : [{ session, run }],
   );
 }
 

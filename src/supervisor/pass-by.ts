@@ -8,9 +8,10 @@ const PASSED = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] 
 
 /** Its exit code, or null where it could not be executed: then a start says why. */
 export function passBy([program = '', ...args]: readonly string[]): Promise<number | null> {
-  const child = spawn(program, args, { stdio: 'inherit' });
+  // Held before it begins: one that comes while it is being started would end this process alone, and leave it running.
   const pass = (signal: NodeJS.Signals) => passOn(child, signal);
   for (const signal of PASSED) process.on(signal, pass);
+  const child = spawn(program, args, { stdio: 'inherit' });
   return new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(null));
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
 import { eventually } from '../support/processes.ts';
@@ -54,6 +55,12 @@ describe('run', () => {
     await eventually('it waits', () => sandbox.pidFrom('waiting'));
     child.kill('SIGTERM');
     expect((await finished(child)).code).toBe(9);
+  });
+
+  it('passes on a signal that comes while it is being started', async () => {
+    const fixture = fileURLToPath(new URL('../fixtures/signal-at-spawn.cjs', import.meta.url));
+    const env = { ...sandbox.env, NODE_OPTIONS: `--require=${fixture}`, SIGNAL_WHEN: sandbox.path('waiting') };
+    expect((await finished(sandbox.start(['run', '--', 'claude', 'mcp', 'wait'], { env }))).code).toBe(9);
   });
 
   it('makes a session when one is asked for', async () => {

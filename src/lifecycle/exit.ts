@@ -24,7 +24,12 @@ export type ExitEvidence =
       readonly hungUp?: boolean;
     }
   /** A harness that was adopted has ended; only its own parent could have learned how. */
-  | { readonly kind: 'unseen'; readonly atMs: number }
+  | {
+      readonly kind: 'unseen';
+      readonly atMs: number;
+      /** The host's time since boot when it was seen alive last; null where the keeper could not read it. */
+      readonly uptimeMs: number | null;
+    }
   /** There is a record, and it makes no sense. */
   | { readonly kind: 'malformed'; readonly because: string };
 

@@ -142,10 +142,11 @@ announce("executing $harness\n");
 give_back_memory();
 
 if ($group eq 'adopted') {
-    watch($harness, $command[1]);
+    my $seen_at = watch($harness, $command[1]);
     stop_looking();
     end_seen();
-    finalise(record(qq("pid":$harness,"adopted":true)));
+    # What it started bears its mark at most, and whoever bears that and came later may be another's.
+    finalise(record(qq("pid":$harness,"adopted":true,"uptime":) . ($seen_at eq '' ? 'null' : qq("$seen_at"))));
 }
 my $status;
 while (1) {
@@ -383,9 +384,13 @@ sub adopt {
 
 # Whoever descends from it is remembered, for after its end nothing else tells.
 my %seen_below;
-sub watch {
+sub watch { # Answers when it was seen alive last, in seconds since boot.
     my ($pid, $start) = @_;
-    while (start_of($pid) eq $start) {
+    my $seen_at = '';
+    while (1) {
+        my $now = first_word('/proc/uptime');
+        return $seen_at unless start_of($pid) eq $start;
+        $seen_at = $now;
         for my $member (descendants($pid)) { $seen_below{$member} //= start_of($member); }
         looked() if $watcher && waitpid($watcher, $WNOHANG) == $watcher;
         select undef, undef, undef, $WATCH_SECONDS;

@@ -5,6 +5,7 @@ import { ReeveError } from '../api/errors.ts';
 import { hostOf } from '../lifecycle/installation.ts';
 import { CONTAINER_BOOT } from '../lifecycle/process-identity.ts';
 import { seekNamespace } from './pid-namespace.ts';
+import { START_TIME_STEP_MS } from './process-table.ts';
 import type {
   HostIdentity,
   ProcessDetails,
@@ -171,7 +172,6 @@ function openFilesOf(place: string): string[] {
   }
 }
 
-/** Start times are counted in hundredths of a second since boot, whatever the kernel's own clock rate. */
 /** What is not shared with a file: that is the same memory for all who have it, and would be counted again and again. */
 function memoryOf(root: string, pid: number): [pid: number, bytes: number][] {
   try {
@@ -184,7 +184,7 @@ function memoryOf(root: string, pid: number): [pid: number, bytes: number][] {
 
 function startedAtMs(root: string, startTime: string): number | null {
   const boot = /^btime (\d+)$/m.exec(readFileSync(`${root}/stat`, 'latin1'))?.[1];
-  return boot === undefined ? null : Number(boot) * 1000 + Number(startTime) * 10;
+  return boot === undefined ? null : Number(boot) * 1000 + Number(startTime) * START_TIME_STEP_MS;
 }
 
 /** Each thread has a list of its own: a program may start another from any of them. */

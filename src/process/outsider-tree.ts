@@ -4,24 +4,34 @@
  * until its end, also when its parents are gone.
  */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
-import type { ProcessTable } from './process-table.ts';
+import { descendantsOf } from './descendants.ts';
+import { markedBy } from './harness-mark.ts';
+import type { HarnessMarks } from './harness-mark.ts';
+import { START_TIME_STEP_MS } from './process-table.ts';
+import type { ProcessFact, ProcessTable } from './process-table.ts';
 import { signalProven } from './run-tree.ts';
 import type { RunTree } from './run-tree.ts';
-import { descendantsOf } from './tree.ts';
+import { doubtAboutMarks } from './tree-doubt.ts';
 import type { Member } from './tree.ts';
 
 const LOOKS = [1, 2, 3] as const;
 
-export function outsiderTree(table: ProcessTable, root: ProcessIdentity, marks: readonly string[]): RunTree {
+export function outsiderTree(
+  table: ProcessTable,
+  root: ProcessIdentity,
+  assignments: readonly string[],
+): RunTree {
   const known = new Map<number, Member>();
+  let untilMs: number | null = null;
+  const marks: HarnessMarks = { harness: root, assignments, untilMs: () => untilMs };
   const find = () => {
     const facts = table.all().filter(({ isZombie }) => !isZombie);
     const here = facts.find(({ pid, startTime }) => pid === root.pid && startTime === root.startTime);
-    const marked = new Set(marks.flatMap((mark) => table.startedWith(mark)));
+    // The youngest of a look at which it lived tells a time at which it did.
+    if (here !== undefined) untilMs = Math.max(...facts.map(startedMs).filter(Number.isFinite));
     const found = [
       ...(here === undefined ? [] : [here, ...descendantsOf(here, facts)]),
-      // A mark with the number of an earlier process of the same pid is on something older than this one.
-      ...facts.filter(({ pid, startTime }) => marked.has(pid) && Number(startTime) >= Number(root.startTime)),
+      ...markedBy(table, facts, marks).its,
     ];
     for (const { pid, startTime, name } of found)
       known.set(pid, { pid, startTime, name, signs: ['descent'] });
@@ -32,11 +42,18 @@ export function outsiderTree(table: ProcessTable, root: ProcessIdentity, marks: 
   };
   return {
     find,
-    emptiness: () => (LOOKS.every(() => find().length === 0) ? 'unseen' : 'not_empty'),
+    emptiness: () => {
+      if (!LOOKS.every(() => find().length === 0)) return 'not_empty';
+      return doubtAboutMarks(table, marks) === null ? 'unseen' : 'withheld';
+    },
     signal: (member, signal) => signalProven(table, member, signal),
-    unaccounted: () => null,
+    unaccounted: () => doubtAboutMarks(table, marks),
     thaw: () => {},
     killAtOnce: () => false,
     dissolve: () => {},
   };
+}
+
+function startedMs({ startTime }: ProcessFact): number {
+  return Number(startTime) * START_TIME_STEP_MS;
 }

@@ -1,4 +1,5 @@
 /** What Reeve asks the operating system about processes. One adapter an operating system. */
+import { sharePids } from '../lifecycle/process-identity.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { NamespaceReading } from './pid-namespace.ts';
 
@@ -22,6 +23,9 @@ export type ProcessReading =
   | { readonly is: 'gone' }
   /** With the code of the failed read, where it was one. */
   | { readonly is: 'unreadable'; readonly because: string; readonly code?: string };
+
+/** Linux counts start times in hundredths of a second since boot, whatever the kernel's own clock rate. */
+export const START_TIME_STEP_MS = 10;
 
 export interface HostIdentity {
   readonly host: string;
@@ -73,4 +77,12 @@ export function identify(table: ProcessTable, pid: number): ProcessIdentity {
   const reading = table.read(pid);
   if (reading.is !== 'there') throw new Error(`Process ${pid} cannot be identified: it is ${reading.is}.`);
   return { ...table.host, pid, startTime: reading.fact.startTime };
+}
+
+/**
+ * In another boot, which is also another host's, or in another pid namespace, its number names something else. And whatever
+ * a damaged record says, nobody is known by the first process, from which everybody descends.
+ */
+export function isHere({ host }: ProcessTable, identity: ProcessIdentity): boolean {
+  return identity.pid > 1 && sharePids(identity, host);
 }

@@ -42,7 +42,9 @@ export function parseExit(text: string, runId: string, atMs: number): ExitEviden
 
 function exitFrom(record: Fields, atMs: number): ExitEvidence {
   const { notStarted, code, signal, uptime, oomKills, left, adopted, hungUp } = record;
-  if (adopted === true) return { kind: 'unseen', atMs };
+  const uptimeMs =
+    typeof uptime === 'string' && /^\d+(\.\d+)?$/.test(uptime) ? Math.round(Number(uptime) * 1000) : null;
+  if (adopted === true) return { kind: 'unseen', atMs, uptimeMs };
   if (typeof notStarted === 'string') return { kind: 'not_started', reason: notStarted, atMs };
   const exitCode = wholeOrNull(code);
   const exitSignal = signalName(wholeOrNull(signal));
@@ -54,8 +56,7 @@ function exitFrom(record: Fields, atMs: number): ExitEvidence {
     code: exitCode,
     signal: exitSignal,
     atMs,
-    uptimeMs:
-      typeof uptime === 'string' && /^\d+(\.\d+)?$/.test(uptime) ? Math.round(Number(uptime) * 1000) : null,
+    uptimeMs,
     oomKills: wholeOrNull(oomKills),
     ...(hungUp === true ? { hungUp } : {}),
     ...(Array.isArray(left) && left.length > 0 ? { leftBehind: left.map(String) } : {}),

@@ -44,13 +44,11 @@ const LOOKS_WITHOUT_PROOF = [1, 2, 3] as const;
 export function runTree(
   table: ProcessTable,
   run: TreeFacts,
-  /** Assignments by which the harness itself marks what it starts. */
-  marks: readonly string[] = [],
   /** Who descends from it and is not its own; asked for at every look, for a child may be started at any time. */
   spared: () => readonly Spared[] = () => [],
 ): RunTree {
   const cgroup = run.containment?.by === 'cgroup' ? run.containment.path : null;
-  const look = lookAtTree(table, run, marks, spared);
+  const look = lookAtTree(table, run, spared);
   // This process may be inside the tree (an agent that stops its own session): it must see the end through.
   const find = () => look.findAll().filter(({ pid }) => pid !== process.pid);
   const isCounted = () => cgroup !== null && isPopulated(cgroup) === true;

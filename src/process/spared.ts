@@ -9,10 +9,11 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cgroupPids } from './cgroup.ts';
+import { descendantsOf } from './descendants.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 import { isThere, readNames, readText, unread } from './reading.ts';
 import type { Failed } from './reading.ts';
-import { descendantsOf, RUN_MARK } from './tree.ts';
+import { RUN_MARK } from './tree.ts';
 
 export interface Spared {
   readonly pid: number;

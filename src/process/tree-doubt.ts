@@ -1,5 +1,7 @@
 /** What a look without a living subreaper could not look at: a failed read is unknown, never "nobody". */
 import { isPopulated, readCgroup } from './cgroup.ts';
+import { isOrphan, markedBy } from './harness-mark.ts';
+import type { HarnessMarks } from './harness-mark.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 import type { TreeFacts } from './tree-look.ts';
 
@@ -14,9 +16,20 @@ export function doubtAbout(table: ProcessTable, run: TreeFacts): string | null {
   if (run.mark?.is === 'unreadable')
     return `the mark of its processes could not be read: ${run.mark.because}`;
   const hidden = run.mark?.is === 'none' ? possiblyIts(table, run) : [];
-  if (hidden.length === 0) return null;
-  const names = hidden.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ');
-  return `processes that may be of it could not be looked at: ${names}`;
+  if (hidden.length > 0) return `processes that may be of it could not be looked at: ${namesOf(hidden)}`;
+  return run.harnessMarks === undefined ? null : doubtAboutMarks(table, run.harnessMarks);
+}
+
+/** Null when there is none. */
+export function doubtAboutMarks(table: ProcessTable, harnessMarks: HarnessMarks): string | null {
+  const living = table.all().filter(({ isZombie }) => !isZombie);
+  const { doubtful } = markedBy(table, living, harnessMarks);
+  if (doubtful.length === 0) return null;
+  return `processes that bear the harness's mark may be of it, or of a later one with the same mark: ${namesOf(doubtful)}`;
+}
+
+function namesOf(facts: readonly ProcessFact[]): string {
+  return facts.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ');
 }
 
 /**
@@ -25,11 +38,9 @@ export function doubtAbout(table: ProcessTable, run: TreeFacts): string | null {
  */
 function possiblyIts(table: ProcessTable, { keeper }: TreeFacts): readonly ProcessFact[] {
   if (keeper === null) return [];
-  const isOrphan = ({ parentPid }: ProcessFact) => {
-    const parent = parentPid === 1 ? null : table.read(parentPid);
-    return parent === null || (parent.is === 'there' && parent.fact.name === 'systemd');
-  };
   return table
     .withheld()
-    .filter((fact) => !fact.isZombie && Number(fact.startTime) >= Number(keeper.startTime) && isOrphan(fact));
+    .filter(
+      (fact) => !fact.isZombie && Number(fact.startTime) >= Number(keeper.startTime) && isOrphan(table, fact),
+    );
 }

@@ -5,6 +5,7 @@
 import type { Run } from '../lifecycle/run.ts';
 import { cgroupPids } from './cgroup.ts';
 import { isChildless } from './childless.ts';
+import type { HarnessMarks } from './harness-mark.ts';
 import { probe } from './liveness.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 import type { RunMark } from './run-mark.ts';
@@ -17,6 +18,8 @@ import type { Member } from './tree.ts';
 export type TreeFacts = Pick<Run, 'id' | 'keeper' | 'containment' | 'harness'> & {
   /** Left out for what Reeve did not start, which bears none. */
   readonly mark?: RunMark;
+  /** Only of that. */
+  readonly harnessMarks?: HarnessMarks;
 };
 
 export interface TreeLook {
@@ -32,12 +35,7 @@ export interface TreeLook {
   strangers(): ReadonlySet<number>;
 }
 
-export function lookAtTree(
-  table: ProcessTable,
-  run: TreeFacts,
-  marks: readonly string[],
-  spared: () => readonly Spared[],
-): TreeLook {
+export function lookAtTree(table: ProcessTable, run: TreeFacts, spared: () => readonly Spared[]): TreeLook {
   const pidsInCgroup = () => (run.containment?.by === 'cgroup' ? cgroupPids(run.containment.path) : []);
   const known = new Map<number, Member>();
   let hasLookedOutside = false;
@@ -77,7 +75,7 @@ export function lookAtTree(
       runId: run.id,
       keeper: run.keeper,
       harness: run.harness,
-      harnessMarks: marks,
+      ...(run.harnessMarks === undefined ? {} : { harnessMarks: run.harnessMarks }),
       mark: run.mark?.is === 'set' ? run.mark.mark : null,
       cgroupPids: pidsInCgroup,
     });

@@ -5,14 +5,18 @@
  * - the session and the process group that the keeper leads: they stay when parents die;
  * - the mark in the environment: it stays through setsid and double forks, but not through `env -i`;
  * - the mark in the kernel (run-mark.ts), where there is one: it stays through that too;
- * - the harness as it recorded itself, and what descends from it: it stays when the keeper dies.
+ * - the harness as it recorded itself, and what descends from it: it stays when the keeper dies;
+ * - the harness's own mark (harness-mark.ts), where what it starts bears none of ours.
  * The keeper itself is not part of the tree: it ends last, by itself.
  *
  * Two of them need no look at the whole process table, and are complete while the keeper lives as subreaper: the cgroup,
  * and descent by the kernel's own lists of children (`findNear`). What they cost grows with the run, not the machine.
  */
-import { sharePids } from '../lifecycle/process-identity.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
+import { descendantsOf } from './descendants.ts';
+import { markedBy } from './harness-mark.ts';
+import type { HarnessMarks } from './harness-mark.ts';
+import { isHere } from './process-table.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 
 export const RUN_MARK = 'REEVE_RUN';
@@ -32,8 +36,8 @@ export interface TreeRoots {
   readonly keeper: ProcessIdentity | null;
   /** The harness's own process, as it recorded itself before it executed: a member whatever it has become since. */
   readonly harness?: ProcessIdentity | null;
-  /** Assignments by which the harness itself marks what it starts, where no mark of ours is on it. */
-  readonly harnessMarks?: readonly string[];
+  /** How the harness itself marks what it starts, where no mark of ours is on it. */
+  readonly harnessMarks?: HarnessMarks;
   /** The run's mark in the kernel; null where there is none. */
   readonly mark?: string | null;
   /** Asks for the pids in the run's cgroup: after the process table was read, or a pid reused in between would pass. */
@@ -56,13 +60,9 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
     for (const { pid } of itself === undefined ? [] : [itself, ...descendantsOf(itself, facts)])
       add(pid, 'record');
   }
-  if (harness !== null && isHere(table, harness)) {
-    const marked = new Set((roots.harnessMarks ?? []).flatMap((mark) => table.startedWith(mark)));
-    // The same number may have marked what an earlier process of that pid started: that is older.
-    const since = Number(harness.startTime);
-    for (const { pid, startTime } of facts)
-      if (marked.has(pid) && Number(startTime) >= since) add(pid, 'mark');
-  }
+  const { harnessMarks } = roots;
+  if (harnessMarks !== undefined)
+    for (const { pid } of markedBy(table, facts, harnessMarks).its) add(pid, 'mark');
   if (roots.keeper !== null && isHere(table, roots.keeper)) {
     // A zombie holds its pid too, and a stranger's zombie shows that the keeper's was reused.
     const holder = seen.find((fact) => fact.pid === roots.keeper?.pid);
@@ -127,14 +127,6 @@ function kernelDescendants(table: ProcessTable, root: number): readonly ProcessF
   return [...found.values()];
 }
 
-/**
- * In another boot, which is also another host's, or in another pid namespace, its number names something else. And whatever
- * a damaged record says, nobody is known by the first process, from which everybody descends.
- */
-function isHere({ host }: ProcessTable, identity: ProcessIdentity): boolean {
-  return identity.pid > 1 && sharePids(identity, host);
-}
-
 function signsOfKeeper(
   facts: readonly ProcessFact[],
   keeper: ProcessIdentity,
@@ -159,25 +151,4 @@ function signsOfKeeper(
     ...sessionLed.map(({ pid }) => ({ pid, sign: 'session' as const })),
     ...groupLed.map(({ pid }) => ({ pid, sign: 'group' as const })),
   ];
-}
-
-/**
- * A snapshot is not taken in one instant: a parent's pid may have been reused between two reads. A child is never
- * older than its parent, so a younger "parent" is a stranger.
- */
-export function descendantsOf(
-  root: Pick<ProcessFact, 'pid' | 'startTime'>,
-  facts: readonly ProcessFact[],
-): ProcessFact[] {
-  const found: ProcessFact[] = [];
-  const parents = [root];
-  for (let parent = parents.shift(); parent !== undefined; parent = parents.shift()) {
-    const { pid, startTime } = parent;
-    const children = facts.filter(
-      (fact) => fact.parentPid === pid && !(Number(fact.startTime) < Number(startTime)),
-    );
-    found.push(...children);
-    parents.push(...children);
-  }
-  return found;
 }

@@ -24,7 +24,7 @@ export function describeSurvivors({ survivors, because, unsignalled }: Survivors
   if (clauses.length > 0) return clauses.join('; ');
   return because === undefined
     ? 'it was killed, but the kernel still counts processes in its group; none could be named'
-    : `it was killed, but its end cannot be proven: ${because}`;
+    : `nothing of it was seen to survive, but its end cannot be proven: ${because}`;
 }
 
 /** As the end of a tree tells it. */

@@ -59,7 +59,11 @@ describe('run', () => {
 
   it('passes on a signal that comes while it is being started', async () => {
     const fixture = fileURLToPath(new URL('../fixtures/signal-at-spawn.cjs', import.meta.url));
-    const env = { ...sandbox.env, NODE_OPTIONS: `--require=${fixture}`, SIGNAL_WHEN: sandbox.path('waiting') };
+    const env = {
+      ...sandbox.env,
+      NODE_OPTIONS: `--require=${fixture}`,
+      SIGNAL_WHEN: sandbox.path('waiting'),
+    };
     expect((await finished(sandbox.start(['run', '--', 'claude', 'mcp', 'wait'], { env }))).code).toBe(9);
   });
 

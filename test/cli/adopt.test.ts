@@ -9,7 +9,7 @@ import type { RunView, SessionView } from '../../src/api/session-view.ts';
 import { eventsIn, installStandIns } from '../fixtures/stand-in-harness.ts';
 import type { StandIns } from '../fixtures/stand-in-harness.ts';
 import { ownersOf, removeDatabase } from '../support/lost-store.ts';
-import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
+import { eventually, isAlive, parentOf, see, signalSeen } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { CLI, createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -134,6 +134,39 @@ describe('an adopted harness', () => {
     signalSeen(harness, 'SIGKILL');
     expect((await ended()).outcome).toBe('lost');
     expect([harness, tool, orphan].filter(isAlive)).toEqual([]);
+  });
+
+  it('takes along what it had left behind before it was adopted, by its mark alone', async () => {
+    const harness = await outsider(randomUUID());
+    await standIns.tell(harness.pid, `daemon ${sandbox.path('orphan')}`);
+    const orphan = await sandbox.pidFrom('orphan');
+    await adopt(harness, '-s', 'a');
+    signalSeen(harness, 'SIGKILL');
+    expect((await ended()).outcome).toBe('lost');
+    expect(isAlive(orphan)).toBe(false);
+  });
+
+  it('does not take along who bears its mark and was started after it: that may be another’s, and is named', async () => {
+    const harness = await outsider(randomUUID());
+    const { run } = await adopt(harness, '-s', 'a');
+    const watcher = see(run.keeperPid ?? 0);
+    signalSeen(watcher, 'SIGSTOP');
+    signalSeen(harness, 'SIGKILL');
+    await eventually('it is gone', () => !isAlive(harness));
+    const env = { ...sandbox.env, CLAUDE_PID: String(harness.pid) };
+    spawn('sh', ['-c', `sh -c '${writePid('later')}; exec sleep 60' &`], { env, stdio: 'ignore' });
+    const later = await sandbox.pidFrom('later');
+    try {
+      await eventually('it is an orphan', () => parentOf(later.pid) === 1);
+      signalSeen(watcher, 'SIGCONT');
+      await eventually('its watcher is gone', () => !isAlive(watcher));
+      const doubt = await sandbox.json<Failure>(['stop', 'a'], 7);
+      expect(doubt.error.message).toContain(`sleep (pid ${later.pid})`);
+      expect(isAlive(later)).toBe(true);
+    } finally {
+      signalSeen(later, 'SIGKILL');
+    }
+    expect((await ended()).outcome).toBe('lost');
   });
 
   it('takes along what ignores that it is asked to end', async () => {

@@ -145,7 +145,7 @@ describe('the end of a run', () => {
 });
 
 it('an adopted run that ended is not told as lost: that it ended is known, and how is not', () => {
-  const { outcome, reason } = decideOutcome(null, { kind: 'unseen', atMs: 1 });
+  const { outcome, reason } = decideOutcome(null, { kind: 'unseen', atMs: 1, uptimeMs: null });
   const died = decideOutcome(null, { kind: 'none' });
   const events = history(['run.ended', { outcome, reason }], ['run.ended', { ...died }]);
   expect(readAll(events).told.map(({ status, what }) => [status, what])).toEqual([

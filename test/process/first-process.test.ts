@@ -15,7 +15,6 @@ it.each(['subreaper', 'marks'] as const)(
       table,
       // A name of its own: other tests start strangers that bear the mark of some run.
       { id: 'r-of-the-first-process', keeper: first, harness: first, containment: { by } },
-      [],
       () => [],
     );
     expect([look.reaper(), look.findAll()]).toEqual([null, []]);

@@ -172,7 +172,8 @@ describe('a stranger', () => {
     const mark = 'HARNESS_PID=20';
     const table = fakeTable([fact(15, 1), fact(20, 1), fact(25, 1)], { [mark]: [15, 25] });
     const harness = { ...HERE, pid: 20, startTime: '200' };
-    const roots = { runId: 'r-1', keeper: null, harness, harnessMarks: [mark], cgroupPids: () => [] };
+    const harnessMarks = { harness, assignments: [mark], untilMs: () => null };
+    const roots = { runId: 'r-1', keeper: null, harness, harnessMarks, cgroupPids: () => [] };
     expect(findTree(table, roots).map(({ pid, signs }) => ({ pid, signs }))).toEqual([
       { pid: 20, signs: ['record'] },
       { pid: 25, signs: ['mark'] },

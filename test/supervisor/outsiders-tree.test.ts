@@ -49,6 +49,24 @@ it('what carries the mark belongs wherever it is, unless it is older than the on
   expect(pidsOf(outsiderTree(table, ROOT, []))).toEqual([100]);
 });
 
+it('what carries the mark and came after the one whose mark it is was gone does not belong, and leaves a doubt', () => {
+  const looks = [
+    [fact(100, 1), fact(120, 1)],
+    [fact(120, 1), fact(500, 1)],
+  ];
+  const tree = outsiderTree(changingTable(looks, { [MARK]: [120, 500] }), ROOT, [MARK]);
+  expect(pidsOf(tree)).toEqual([100, 120]);
+  expect(pidsOf(tree)).toEqual([120]);
+  const later = outsiderTree(changingTable([[fact(100, 1)], [fact(500, 1)]], { [MARK]: [500] }), ROOT, [
+    MARK,
+  ]);
+  expect(pidsOf(later)).toEqual([100]);
+  expect([later.emptiness(), later.unaccounted()]).toEqual([
+    'withheld',
+    expect.stringContaining('(pid 500)'),
+  ]);
+});
+
 it('the process that looks never ends itself', () => {
   const self = fact(process.pid, 100, { startTime: '2000' });
   expect(pidsOf(outsiderTree(fakeTable([fact(100, 1), self]), ROOT, []))).toEqual([100]);

@@ -48,7 +48,7 @@ it('a spared process that is no run’s keeper spares nothing that carries a mar
   const spared = () => [{ ...itself, startTime: itself.startTime ?? '' }];
   const elsewhere = () => [{ ...spared()[0], pid: 1, startTime: '0', runId: null, cgroup: null }];
   expect(
-    runTree(context.table, run, [], elsewhere)
+    runTree(context.table, run, elsewhere)
       .find()
       .map(({ pid }) => pid),
   ).toEqual([marked.pid]);

@@ -17,6 +17,7 @@ import { accepted } from './owner-words.ts';
 import { reconcileRun } from './reconcile.ts';
 import { intentNow, retireRun } from './retire.ts';
 import type { ReviewerCommand } from './review-request.ts';
+import { settleReviews } from './review-settle.ts';
 import { reviewerName } from './reviewer-name.ts';
 
 const QUEUE_VARIABLE = 'REEVE_REVIEW_QUEUE';
@@ -153,6 +154,8 @@ async function queued(context: Context, worker: Session): Promise<readonly Revie
  * queue that it reads.
  */
 async function handOver(context: Context, worker: Session, { runId, runDirectory }: Claimed) {
+  // A run that was claimed for them before this one, and could not start, has not had them.
+  await settleReviews(context, worker.id);
   const waiting = await queued(context, worker);
   const steps = waiting.map(({ id }) => ({ id, step: { kind: 'bind', runId } as const }));
   // Durable with the record of the keeper, without which nothing executes.

@@ -344,7 +344,13 @@ describe('a lock', () => {
     const file = readdirSync(owners()).find((name) => name.startsWith('session-')) ?? '';
     await sandbox.json(['stop', 'web']);
     // As a keeper in a container does, whose processes are not to be seen from here.
-    const holder = spawn('flock', [join(owners(), file), 'sh', '-c', 'echo held; exec sleep 60']);
+    const holder = spawn('flock', [
+      '--no-fork',
+      join(owners(), file),
+      'sh',
+      '-c',
+      'echo held; exec sleep 60',
+    ]);
     await new Promise((resolve) => holder.stdout.once('data', resolve));
     const { error } = await sandbox.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
     expect(error.code).toBe('live_owner');

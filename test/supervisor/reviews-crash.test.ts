@@ -1,8 +1,12 @@
 /** A trigger that is killed at any of its steps leaves records that are true, and the next one goes on from there. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDaemon } from '../daemon/support.ts';
+import { sessionIdFile } from '../../src/process/owner-files.ts';
 import { launchIn } from '../support/launch.ts';
+import { ownersOf } from '../support/lost-store.ts';
 import { eventually, isAlive } from '../support/processes.ts';
 import type { Seen } from '../support/processes.ts';
 import { brief, reviewingIn, sha } from '../support/reviewer.ts';
@@ -165,6 +169,30 @@ describe('a cancel, killed', () => {
       ]);
     },
   );
+});
+
+it('a reviewer whose name was held for a while by somebody has its whole queue in the end', async () => {
+  const { reviewer } = await reviews.trigger({ 1: 'aaaa1' });
+  await reviews.reviewer(reviewer?.run);
+  await sandbox.json(['stop', 'review-w', '--grace', '0.3']);
+  const owners = ownersOf(sandbox);
+  const file = sessionIdFile(owners, (await sandbox.show('review-w')).id);
+  const holder = spawn('flock', ['--no-fork', file, 'sh', '-c', 'echo held; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'] ?? '' },
+  });
+  await once(holder.stdout, 'data');
+  const go = sandbox.path('go');
+  sandbox.env['REEVE_CHECKPOINT'] = `keeper.holding=wait:${go}`;
+  const triggered = reviews.trigger({ 1: 'aaaa2' });
+  await eventually('its keeper has waited in vain', () => existsSync(`${go}.reached`));
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  writeFileSync(go, '');
+  const { reviewer: second } = await triggered;
+  const { queue } = await reviews.reviewer(second?.run);
+  expect(queue.map(({ pr, head }) => `${pr} at ${brief(head)}`)).toEqual(['1 at aaaa2']);
+  expect(await reviews.told()).toContain('1 at aaaa2: running');
 });
 
 describe('a trigger that finds another at work', () => {

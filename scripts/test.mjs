@@ -33,8 +33,9 @@ const missing = () => [
   ...(hasPostgres() ? [] : ['postgresql']),
   ...(onPath('pgbouncer') ? [] : ['pgbouncer']),
   ...(onPath('tmux') ? [] : ['tmux']),
-  // Shells that complete Reeve's words: whoever has not got them goes without those tests, but no test is skipped in CI.
-  ...(process.env.CI === 'true' ? ['zsh', 'fish'].filter((shell) => !onPath(shell)) : []),
+  // Shells that complete Reeve's words, and what an example of the documents asks with: whoever has not got them goes
+  // without those tests, but no test is skipped in CI.
+  ...(process.env.CI === 'true' ? ['zsh', 'fish', 'curl', 'jq'].filter((program) => !onPath(program)) : []),
 ];
 if (!isQuick) {
   if (missing().length > 0) install(missing());

@@ -1,11 +1,14 @@
 /** docs/http.md against what the daemon says of itself: its operations, what they take and answer, and its figures. */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { namedShapes, printedShapes, shapesIn } from '../docs/documented-shapes.ts';
 import { codeIn, pageFrom, readPage, rowsOf } from '../docs/page.ts';
 import type { Page } from '../docs/page.ts';
 import { shapeFrom, shapeOf, sorted } from '../docs/shape.ts';
 import type { JsonSchema, Shape } from '../docs/shape.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon } from './support.ts';
 import type { Daemon } from './support.ts';
@@ -98,7 +101,25 @@ function documentedIn(of: Page): Record<string, Documented> {
   return Object.fromEntries(rows) as Record<string, Documented>;
 }
 
+/** As in completion: left out by name where these are not, which they are in CI. */
+const canAsk = ['curl', 'jq'].every((program) => spawnSync(program, ['--version']).error === undefined);
+
 describe('docs/http.md', () => {
+  it.skipIf(!canAsk)('has examples that answer, by curl and jq', async () => {
+    mkdirSync(sandbox.path('bin'), { recursive: true });
+    const reeve = `#!/bin/sh\nexec '${process.execPath}' '${CLI}' "$@"\n`;
+    writeFileSync(sandbox.path('bin/reeve'), reeve, { mode: 0o755 });
+    const example = page.blocks.find(({ text }) => text.includes('curl'))?.text ?? '';
+    expect(example).toContain(':PORT/');
+    const { stdout } = await promisify(execFile)(
+      'sh',
+      ['-euc', example.replaceAll('PORT', String(daemon.port))],
+      { env: { ...sandbox.env, PATH: `${sandbox.path('bin')}:${sandbox.env['PATH']}` } },
+    );
+    const { text } = await daemon.ask('GET', '/v1/sessions');
+    expect(stdout).toBe(text + text);
+  });
+
   it('has every operation and no other, with its query, its body and its answer', () => {
     expect(documentedIn(page)).toEqual(known);
   });

@@ -207,9 +207,8 @@ describe('whose state directory was removed while its keeper lives', () => {
     rmSync(sandbox.home, { recursive: true });
     expect((await sandbox.reeve(command)).code).toBe(0);
     expect(isAlive(harness)).toBe(false);
-    expect((await sandbox.reeve(['why', run.id])).stdout).toContain(
-      `told to end: claude (pid ${harness.pid})`,
-    );
+    // By the command, or by its keeper if that was quicker.
+    expect((await sandbox.reeve(['why', run.id])).stdout).toMatch(/ended as (stopped|superseded): root /);
   });
 });
 

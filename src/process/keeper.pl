@@ -609,16 +609,21 @@ sub finalise {
     exit 1; # The record is on disk: the next reader finalises from it.
 }
 
-# The program text used only until here need not stay resident for the days that a run may take.
+# The program text used only until here need not stay resident for the days that a run may take. Only what the kernel can
+# read from the file again: a page that differs from it (the linker has written to some) would come back as it was in the
+# file, and kill this process. Whether it is this one's alone does not matter, for a page counts as shared as long as
+# anybody looks into what the harness was before it was executed.
 sub give_back_memory {
     return unless $madvise && open my $maps, '<', '/proc/self/smaps';
-    my ($from, $length, $is_file, $dirty);
+    my ($from, $length, $is_file, $own);
     while (my $line = <$maps>) {
         if ($line =~ /^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+\s*(\/.*)?$/) {
-            ($from, $length, $is_file, $dirty) = (hex $1, hex($2) - hex($1), defined $3, undef);
+            ($from, $length, $is_file, $own) = (hex $1, hex($2) - hex($1), defined $3, undef);
         } elsif ($line =~ /^[0-9a-f]+-/) {
             $is_file = 0;
-        } elsif ($line =~ /^Private_Dirty:\s+(\d+)/ && $is_file && $1 == 0) {
+        } elsif ($line =~ /^Anonymous:\s+(\d+)/) {
+            $own = $1;
+        } elsif ($line =~ /^Swap:\s+(\d+)/ && $is_file && defined $own && $own + $1 == 0) {
             syscall($madvise, $from, $length, $MADV_DONTNEED);
         }
     }

@@ -129,6 +129,9 @@ async function start(
     ...(checkpoint === undefined ? {} : { REEVE_CHECKPOINT: checkpoint }),
     ...(isParent(kind) ? { CHAOS_CHILD: childFor(world, random, session, tag) } : {}),
   };
+  // What the parent starts inherits the order.
+  if (checkpoint?.startsWith('keeper.') === true)
+    for (const each of [tag, `${tag}-child`]) world.keeperKilled.add(each);
   const killAfterMs = checkpoint === undefined && random.chance(0.2) ? random.below(250) : undefined;
   const command = ['perl', MISBEHAVE, kind, tag];
   return reeve(
@@ -190,6 +193,7 @@ async function killKeeper(world: World, _random: Random, session: string): Promi
   const found = await world.store.sessionByName(session);
   if (found?.run.state !== 'running') return [];
   if (world.env['REEVE_CONTAINMENT'] !== 'cgroup' && NEEDS_KEEPER.has(found.run.argv[2] ?? '')) return [];
+  world.keeperKilled.add(found.run.argv[3] ?? '');
   killNow(world, 'keeper', session, found.run.keeper);
   return [];
 }

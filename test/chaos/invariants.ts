@@ -1,7 +1,7 @@
 /**
  * The invariants, checked against the real process table:
  *   1 never two live runs of a session; 2 no run lost; 3 each ended once; 4 nothing of a run alive after its end;
- *   5 no stranger signalled; 6 no child left undealt with after the end of its owner.
+ *   5 no stranger signalled; 6 no child left undealt with after the end of its owner; 7 none lost whose keeper nobody killed.
  */
 import type { Ending, Run } from '../../src/lifecycle/run.ts';
 import { eventually, isAlive, startedWith } from '../support/processes.ts';
@@ -136,7 +136,16 @@ export async function settled(world: World, watch: Watch): Promise<string[]> {
     }
   }
   const left = taggedProcesses(world).map(({ pid, tag }) => `pid ${pid} of ${tag} is left`);
-  return [...problems, ...left, ...(await supervisorsLeft(world, watch))];
+  return [...problems, ...left, ...lostByThemselves(world, watch), ...(await supervisorsLeft(world, watch))];
+}
+
+/** A keeper that dies of something else takes a working session with it. */
+function lostByThemselves(world: World, { ended, tags }: Watch): string[] {
+  return [...ended].flatMap(([id, { outcome, reason }]) => {
+    const tag = tags.get(id) ?? '';
+    if (outcome !== 'lost' || world.keeperKilled.has(tag)) return [];
+    return [`run ${id} (${tag}) is lost although nobody killed its keeper: ${reason}`];
+  });
 }
 
 /** A keeper or a finaliser that was stopped, and that nobody came back to: it would hold its session for ever. */

@@ -27,6 +27,8 @@ export interface World {
   readonly prefix: string;
   /** Which session a launch was for, by its tag. */
   readonly sessionOf: Map<string, string>;
+  /** Whose keeper was killed, or told to kill itself, by their tags: nobody else may be lost. */
+  readonly keeperKilled: Set<string>;
   /** What was done, latest last, for the story of a violation. */
   readonly history: string[];
   /** Of what, how many times a SIGKILL was seen to hit. One by which a keeper or a finaliser ended itself is not seen. */
@@ -57,6 +59,7 @@ export async function createWorld(seed: number, containment: string): Promise<Wo
     },
     prefix: `chaos-${seed}-${process.pid}-`,
     sessionOf: new Map(),
+    keeperKilled: new Set(),
     history,
     kills,
     log: (text) => {

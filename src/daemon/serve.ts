@@ -3,7 +3,6 @@
  * keepers of their own, and what it knows is in the store. It
  *   holds the lock → opens the store → listens → is on record → goes on until it is told to end.
  */
-import { statSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
 import { enforceBudgets } from '../supervisor/budgets.ts';
 import { openContext } from '../supervisor/context.ts';
@@ -14,8 +13,12 @@ import {
   daemonPlace,
   daemonToken,
   findDaemon,
+  hasTakenOver,
+  lastDaemon,
   leaveDaemonPlace,
+  noteLeaving,
   recordDaemon,
+  requireOwn,
 } from '../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
 import { readConfig } from '../supervisor/config.ts';
@@ -74,7 +77,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const context = await openContext({ tell: options.log });
   try {
-    requireOwn(context);
+    requireOwn(context.home);
     const release = becomeDaemon(context.home);
     if (release === null) throw await alreadyThere(context);
     try {
@@ -86,15 +89,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   } finally {
     await context.store.close();
   }
-}
-
-/** Its owner could have root's daemon start, and read, whatever he likes. */
-function requireOwn({ home }: Context): void {
-  const uid = process.getuid?.();
-  if (uid === undefined || statSync(home.path).uid === uid) return;
-  throw new ReeveError('state_directory', `The state directory ${home.path} belongs to another user.`, {
-    hint: 'Start the daemon as that user, or choose a state directory of your own with REEVE_HOME.',
-  });
 }
 
 async function alreadyThere(context: Context): Promise<ReeveError> {
@@ -123,6 +117,7 @@ async function run(context: Context, options: ServeOptions): Promise<void> {
     });
   } finally {
     closing.abort();
+    noteLeaving(context);
     for (const close of open.toReversed()) await close();
   }
 }
@@ -142,13 +137,15 @@ async function begin(
   atEnd(async () => changes.close());
   const latestSeq = await context.store.lastSeq();
   let record: DaemonRecord | undefined;
+  const before = lastDaemon(context.home);
+  const access = createAccess(daemonToken(context.home), openBrowsers(daemonPlace(context.home).browsers));
   const app = createApp({
     context,
     reeve: reeveOf({ ...context, actor: `${context.actor} (http)` }),
     changes,
     health,
     metrics,
-    access: createAccess(daemonToken(context.home), openBrowsers(daemonPlace(context.home).browsers)),
+    access,
     record: () => record ?? notYet(context),
     log: options.log,
     closing,
@@ -156,6 +153,9 @@ async function begin(
   const socket = await listenOnSocket(app, context);
   atEnd(() => closed(socket));
   const { server, port } = await listenOnLoopback(app, context, options.port);
+  // Before the first of those who connect is heard.
+  if (!hasTakenOver(context, before, port) && access.signOut() > 0)
+    options.log(`page: every browser has to be signed in anew (reeve open); it is at port ${port}`);
   atEnd(() => closed(server));
   const parts = startParts(context, metrics, health, options);
   atEnd(() => parts.close());

@@ -2,7 +2,7 @@
  * The one daemon of a state directory. Who it is stands in `daemon/daemon.json`; that it is the only one is the lock's
  * doing, which ends with the process. The record may be stale, so it is believed only of a process that is proven alive.
  */
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,6 +39,8 @@ export interface DaemonRecord {
   readonly schema?: number;
   /** On the loopback; the socket is in the place itself. */
   readonly port: number;
+  /** When it let go of its port; of one that was killed there is nothing. */
+  readonly left?: { readonly boot: string; readonly atMs: number };
 }
 
 export function daemonPlace(home: Home): DaemonPlace {
@@ -54,6 +56,15 @@ export function daemonPlace(home: Home): DaemonPlace {
     log: file('log'),
     notifications: file('notifications'),
   };
+}
+
+/** Its owner could have root's daemon start, read and write whatever he likes. */
+export function requireOwn({ path }: Home): void {
+  const uid = process.getuid?.();
+  if (uid === undefined || statSync(path).uid === uid) return;
+  throw new ReeveError('state_directory', `The state directory ${path} belongs to another user.`, {
+    hint: 'Start the daemon as that user, or choose a state directory of your own with REEVE_HOME.',
+  });
 }
 
 export function prepareDaemonPlace(home: Home): DaemonPlace {
@@ -94,6 +105,30 @@ export function recordDaemon(machine: Machine, port: number): DaemonRecord {
   writeFileSync(`${record}.new`, `${JSON.stringify(written)}\n`, { mode: 0o600 });
   renameSync(`${record}.new`, record);
   return written;
+}
+
+/** Before the port is free for anybody. */
+export function noteLeaving(machine: Machine): void {
+  const { record } = daemonPlace(machine.home);
+  const own = lastDaemon(machine.home);
+  const atMs = machine.table.awakeMs();
+  if (own === null || atMs === null) return;
+  const written: DaemonRecord = { ...own, left: { boot: machine.table.host.boot, atMs } };
+  writeFileSync(`${record}.new`, `${JSON.stringify(written)}\n`, { mode: 0o600 });
+  renameSync(`${record}.new`, record);
+}
+
+/** A successor is there within a second; on a busy machine it takes two. */
+const TAKEN_OVER_WITHIN_MS = 3_000;
+
+/**
+ * Whether this daemon has followed that one at once, on the same port. Otherwise anybody may have listened there
+ * meanwhile, and may have been shown what opens a page.
+ */
+export function hasTakenOver({ table }: Machine, before: DaemonRecord | null, port: number): boolean {
+  const [left, nowMs] = [before?.left, table.awakeMs()];
+  if (left === undefined || nowMs === null || before?.port !== port) return false;
+  return left.boot === table.host.boot && nowMs - left.atMs < TAKEN_OVER_WITHIN_MS;
 }
 
 /** The record stays: of a process that is gone it says nothing but where the next one may be found again. */

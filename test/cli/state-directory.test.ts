@@ -1,6 +1,16 @@
 /** A state directory that cannot be used is left as it is, and the true reason is told. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI, createSandbox } from '../support/sandbox.ts';
@@ -119,9 +129,16 @@ it('a database that others could read, as an earlier Reeve made it, is closed to
 
 it('root’s daemon does not serve a state directory of another user', { tags: ['root'] }, async () => {
   await sandbox.reeve(['ls']);
+  // Where its log would be.
+  const victim = sandbox.path('victim');
+  mkdirSync(join(sandbox.home, 'daemon'), { recursive: true });
+  symlinkSync(victim, join(sandbox.home, 'daemon/log'));
   chownSync(sandbox.home, 60_001, 60_001);
-  const refused = await sandbox.json<Failure>(['serve', '--detach'], 1);
-  expect(refused.error.message).toContain('belongs to another user');
+  for (const words of [['serve', '--detach'], ['serve'], ['open', '--print']]) {
+    const refused = await sandbox.json<Failure>(words, 1);
+    expect(refused.error.message).toContain('belongs to another user');
+  }
+  expect(existsSync(victim)).toBe(false);
   chownSync(sandbox.home, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
 });
 

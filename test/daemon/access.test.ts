@@ -79,6 +79,16 @@ it('a cookie opens for a month, for the next daemon too, and until every browser
   expect([opens(second, pass, 1), opens(accessWith(), pass, 1)]).toEqual([false, false]);
 });
 
+it('signing out takes back what was to sign in, too', () => {
+  const access = accessWith();
+  const [first, second] = [access.makeLink(0), access.makeLink(0)];
+  access.signOut();
+  expect([access.signIn({ key: first.key }, 1), access.signIn({ code: second.code }, 1)]).toEqual([
+    null,
+    null,
+  ]);
+});
+
 it('a file that is not one of ours signs everybody out, and nobody in', () => {
   for (const text of ['', 'null', '{}', '[1, null, {"hash": 7}]', 'no JSON']) {
     writeFileSync(file(), text);

@@ -1,10 +1,12 @@
 /** How a browser is signed in and out, and that nobody else is by it. */
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchIn } from '../support/launch.ts';
-import { eventually } from '../support/processes.ts';
+import { eventually, see, signalSeen } from '../support/processes.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { openDaemon, passFor, runWithToken, told } from './support.ts';
@@ -135,5 +137,41 @@ describe('signing out', () => {
     await eventually('the program is told', () => ofProgram.events().length > 0);
     ofProgram.close();
     await sandbox.json(['kill', 'after']);
+  });
+});
+
+describe('a browser that was signed in', () => {
+  afterAll(() => sandbox.json(['serve', 'stop']));
+  const portOf = async () => (await sandbox.json<{ url: string }>(['serve', 'status'])).url;
+
+  it('is so for a daemon that takes over at once', async () => {
+    const cookie = await passFor(daemon);
+    await sandbox.json(['serve', '--detach', '--replace']);
+    expect([await portOf(), await loopback({ cookie })]).toEqual([daemon.url, '200 ok']);
+  });
+
+  // For a while anybody may have listened where its page asks, and been shown the cookie.
+  it('is so no more after a daemon that was killed', async () => {
+    const cookie = await passFor(daemon);
+    const { pid } = await sandbox.json<{ pid: number }>(['serve', 'status']);
+    signalSeen(see(pid), 'SIGKILL');
+    await sandbox.json(['serve', '--detach']);
+    expect([await portOf(), await loopback({ cookie })]).toEqual([daemon.url, '401 unauthorised']);
+  });
+
+  it('is so no more where another program has the port, and the log says where the page is', async () => {
+    const cookie = await passFor(daemon);
+    await sandbox.json(['serve', 'stop']);
+    const squatter = createServer().listen(daemon.port, '127.0.0.1');
+    await once(squatter, 'listening');
+    const { url } = await sandbox.json<{ url: string }>(['serve', '--detach']);
+    squatter.close();
+    await once(squatter, 'close');
+    expect(url).not.toBe(daemon.url);
+    expect(readFileSync(daemon.path('log'), 'utf8')).toContain(
+      `every browser has to be signed in anew (reeve open); it is at port ${new URL(url).port}`,
+    );
+    const answer = await fetch(`${url}/v1/sessions`, { headers: { cookie } });
+    expect(answer.status).toBe(401);
   });
 });

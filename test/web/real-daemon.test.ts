@@ -184,10 +184,23 @@ describe('the overview', () => {
     await page.getByText('No reviews yet').waitFor();
   });
 
-  it('shows at once what happens elsewhere, and goes on after the daemon was killed', async () => {
-    const daemon = await serve();
+  it('shows at once what happens elsewhere, and goes on when another daemon takes over', async () => {
+    await serve();
     const page = await visit();
     await page.getByText('No sessions yet').waitFor();
+    await start('one', 'sleep', '600');
+    await row(page, 'one').waitFor();
+    await start('two', 'sleep', '600');
+    await sandbox.json(['serve', '--detach', '--replace']);
+    await sandbox.json(['stop', 'one']);
+    await group(page, 'Ended').getByRole('link', { name: 'one', exact: true }).waitFor();
+    await group(page, 'Working').getByRole('link', { name: 'two', exact: true }).waitFor();
+    expect((await rowNames(page)).toSorted()).toEqual(['one', 'two']);
+  });
+
+  it('keeps what it shows when the daemon is killed, and asks to be signed in by the next one', async () => {
+    const daemon = await serve();
+    const page = await visit();
     await start('one', 'sleep', '600');
     await row(page, 'one').waitFor();
     const process = see(daemon.pid);
@@ -195,13 +208,8 @@ describe('the overview', () => {
     await eventually('the daemon is dead', () => !isAlive(process));
     await page.locator('.live-mark.is-lost').waitFor();
     expect(await rowNames(page)).toEqual(['one']);
-    await start('two', 'sleep', '600');
-    await sandbox.json(['stop', 'one']);
     await serve();
-    await page.locator('.live-mark.is-live').waitFor();
-    await group(page, 'Ended').getByRole('link', { name: 'one', exact: true }).waitFor();
-    await group(page, 'Working').getByRole('link', { name: 'two', exact: true }).waitFor();
-    expect((await rowNames(page)).toSorted()).toEqual(['one', 'two']);
+    await page.getByText('Not signed in').waitFor();
   });
 
   it('stays usable with 500 sessions, at 400 pixels, by keyboard and in the dark', async () => {

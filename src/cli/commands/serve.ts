@@ -17,6 +17,7 @@ import {
   displaceDaemon,
   findDaemon,
   prepareDaemonPlace,
+  requireOwn,
   stopDaemon,
   summarise,
 } from '../../supervisor/daemon-place.ts';
@@ -159,6 +160,8 @@ async function inBackground(machine: Machine, options: ServeOptions): Promise<nu
 
 /** Answers once the daemon does. */
 export async function startDaemon(machine: Machine, port: number | undefined): Promise<DaemonRecord> {
+  // Before anything is written there, as its log.
+  requireOwn(machine.home);
   await tryStore();
   const { log } = daemonPlace(machine.home);
   const before = beginLog(machine, log);

@@ -41,7 +41,7 @@ export interface Access {
   makeLink(nowMs: number): Link;
   /** The cookie for a browser that came with a key or a code; null when that is used up, too old, or made up. */
   signIn(shown: { readonly key: string } | { readonly code: string }, nowMs: number): string | null;
-  /** Every browser; how many there were. */
+  /** Every browser, and whoever has a link or a code that was not used yet; how many browsers there were. */
   signOut(): number;
   /** For what goes on until then. */
   untilSignOut(): AbortSignal;
@@ -90,7 +90,10 @@ export function createAccess(token: string, browsers: Browsers): Access {
       // For this machine's page alone: no script reads it, and no other page's request carries it.
       return `${COOKIE}=${browsers.signIn(nowMs)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${BROWSER_LIFE_MS / 1000}`;
     },
-    signOut: () => browsers.signOut(),
+    signOut() {
+      links.clear();
+      return browsers.signOut();
+    },
     untilSignOut: () => browsers.untilSignOut(),
   };
 }

@@ -71,7 +71,9 @@ function hasPostgres() {
     ),
   ];
   return directories.some((directory) =>
-    ['initdb', 'postgres', 'pg_basebackup'].every((program) => existsSync(join(directory, program))),
+    ['initdb', 'postgres', 'pg_basebackup', 'pg_dump', 'psql'].every((program) =>
+      existsSync(join(directory, program)),
+    ),
   );
 }
 

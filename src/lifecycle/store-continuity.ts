@@ -20,7 +20,7 @@ export interface StoreNow {
   readonly seq: number;
   /** Whether it knows the run that was seen last, or that its session was removed. */
   readonly remembers: boolean;
-  /** The server and its line of history; empty where that cannot be told. */
+  /** The server, its line of history, and the store's own table there; empty where that cannot be told. */
   readonly system: string;
   /** The same as the store itself has it on record; empty before it was first recorded. */
   readonly recordedSystem: string;
@@ -32,9 +32,19 @@ export type Continuity =
   | { readonly is: 'new' }
   | { readonly is: 'broken'; readonly because: string };
 
+/** An earlier Reeve recorded the server and its line of history alone, and less is on record before anybody could tell. */
+function isSameSystem(recorded: string, now: string): boolean {
+  return recorded === '' || now === '' || recorded === now || now.startsWith(`${recorded}/`);
+}
+
+/** What is to be put on record in the place of what is there; null when there is nothing to put right. */
+export function systemToRecord({ recordedSystem, system }: StoreNow): string | null {
+  const isKnown = system === '' || system === recordedSystem;
+  return isKnown || !isSameSystem(recordedSystem, system) ? null : system;
+}
+
 export function judgeContinuity(seen: SeenStore | null, now: StoreNow): Continuity {
-  const isElsewhere = now.system !== '' && now.recordedSystem !== '' && now.system !== now.recordedSystem;
-  if (isElsewhere) {
+  if (!isSameSystem(now.recordedSystem, now.system)) {
     return {
       is: 'broken',
       because: `the store's server is another one, or was promoted or restored (it was ${now.recordedSystem} and is ${now.system})`,

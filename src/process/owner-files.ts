@@ -1,8 +1,9 @@
 /**
  * The files that keepers hold locked: outside of every state directory, so that who owns what outlives the loss of one.
- * Three a session (its name at this path, its name in this installation, and its id), one a conversation, one an adopted process. Only a keeper locks and writes
- * them (keeper.pl), and they are removed while one holds them; here they are named and read. What is in a file is true for
- * as long as the process that it names lives.
+ * Three a session (its name at this path, its name in this installation, and its id; of a shared store also its name
+ * there), one a conversation, one an adopted process. Only a keeper locks and writes them (keeper.pl), and they are removed
+ * while one holds them; here they are named and read. What is in a file is true for as long as the process that it names
+ * lives.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -67,6 +68,11 @@ export function sessionFile(
   name: string,
 ): string {
   return join(directory, `session-${digest(home, store, name)}`);
+}
+
+/** Of a store that state directories share, whichever of them asks. */
+export function sharedFile(directory: string, { store }: Pick<Announcement, 'store'>, name: string): string {
+  return join(directory, `session-${digest(store, name)}`);
 }
 
 /** The same wherever the state directory is moved, or copied to: its identity goes along. */

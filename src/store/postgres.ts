@@ -205,8 +205,9 @@ function sqlOf(client: pg.Client): UnitOfWork {
 }
 
 /**
- * The cluster and its timeline, which changes when a standby is promoted or a backup restored. A standby has none of its
- * own yet; a server that does not tell this user is not judged by it.
+ * The cluster, its timeline, which changes when a standby is promoted or a backup of its files restored, and the table,
+ * which is another one when what pg_dump wrote was put back. A standby has no timeline of its own yet; a server that does
+ * not tell this user is not judged by it.
  */
 async function systemOf(query: (text: string) => Promise<{ rows: readonly Row[] }>): Promise<string> {
   // What is refused would take the whole transaction with it.
@@ -215,6 +216,7 @@ async function systemOf(query: (text: string) => Promise<{ rows: readonly Row[] 
     const { rows } = await query(
       `select case when pg_is_in_recovery() then '' else
          (select system_identifier::text from pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+           || '/' || 'store_identity'::regclass::oid
        end as system`,
     );
     return String(rows[0]?.['system'] ?? '');

@@ -14,9 +14,9 @@ export function stateMethods(driver: SqlDriver, parts: AnnounceParts & TriedWrit
   const write = <T>(work: (sql: Sql, op: string) => Promise<T>) => inTransaction(driver, work);
   return {
     state: (installation, last = null) => driver.read((sql) => readState(sql, installation, last)),
-    recordSystem: (system) =>
+    recordSystem: (system, instead) =>
       write(async (sql) => {
-        await sql.run(`update store_identity set system = ? where system = ''`, [system]);
+        await sql.run('update store_identity set system = ? where system = ?', [system, instead]);
       }),
     beginIncarnation: async (from, known) => {
       const { beginIncarnation } = await announcing();

@@ -337,8 +337,8 @@ export interface Store {
     installation: string,
     last?: { readonly run: string; readonly session: string } | null,
   ): Promise<StoreState>;
-  /** On which server it is, where that was not on record yet. */
-  recordSystem(system: string): Promise<void>;
+  /** On which server it is, where nothing else was put on record meanwhile. */
+  recordSystem(system: string, instead: string): Promise<void>;
   /** The store has lost something, or may have: nothing is claimed until every host has announced what lives. */
   beginIncarnation(from: StoreState, hosts: readonly Host[]): Promise<void>;
   /** No epoch up to this one is given out again. */

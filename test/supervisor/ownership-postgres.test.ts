@@ -138,6 +138,32 @@ it('that is another one is found out by a host that has only looked, and that wa
   await here.json(['stop', 'web']);
 });
 
+it('that was put back from what pg_dump wrote is found out by a host that saw nothing of what was lost', async () => {
+  await here.reeve(['run', '-s', 'web', '--', 'true']);
+  await there.reeve(['run', '-s', 'other', '--', 'true']);
+  const dump = server.dump(here.env['REEVE_STORE'] ?? '');
+  const { run, harness } = await launchIn(here, 'web', 'sleep', '60');
+  server.restore(here.env['REEVE_STORE'] ?? '', dump);
+  const { error } = await there.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 7);
+  expect(error).toMatchObject({ code: 'store_behind', details: { hosts: [run.host.split('/')[0]] } });
+  expect((await here.show('web')).run).toMatchObject({ id: run.id, state: 'running', epoch: 2 });
+  expect(isAlive(harness)).toBe(true);
+});
+
+it('gives no session away that another state directory of this user holds, whatever it has forgotten', async () => {
+  there.env['HOME'] = here.root;
+  await here.reeve(['run', '-s', 'before', '--', 'true']);
+  await there.reeve(['run', '-s', 'other', '--', 'true']);
+  await takeBackup();
+  const { run, harness } = await launchIn(here, 'web', 'sleep', '60');
+  await putBack('same');
+  const { error } = await there.json<Failure>(['run', '-d', '-s', 'web', '--', 'sleep', '61'], 4);
+  expect(error).toMatchObject({ code: 'live_owner', details: { home: here.home, owner: { run: run.id } } });
+  expect(isAlive(harness)).toBe(true);
+  await here.json(['stop', 'web']);
+  expect((await there.json<SessionView>(['run', '-d', '-s', 'web', '--', 'sleep', '62'])).run.epoch).toBe(2);
+});
+
 it('that went back is found out by a host that has only looked', async () => {
   await here.reeve(['run', '-s', 'web', '--', 'true']);
   await takeBackup();

@@ -1,5 +1,5 @@
 /** A real PostgreSQL server of a test file's own: a temporary data directory, a Unix socket in it, a free TCP port. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -31,6 +31,9 @@ export interface PostgresServer {
   createDatabase(): Promise<string>;
   /** Drops it with all that is in it, and makes one of the same name. */
   recreateDatabase(url: string): Promise<void>;
+  /** What pg_dump writes, to be put back over what is there then. */
+  dump(url: string): string;
+  restore(url: string, dump: string): void;
   /** Stops the server and keeps its data, as an administrator would. */
   halt(): Promise<void>;
   /** Starts a halted server again. */
@@ -85,6 +88,12 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     url,
     createDatabase: () => createDatabase(url),
     recreateDatabase: (of) => recreateDatabase(url('postgres'), new URL(of).pathname.slice(1)),
+    dump: (of) => execFileSync(programs.dump, ['--clean', '--if-exists', of], { encoding: 'utf8' }),
+    restore: (of, dump) =>
+      execFileSync(programs.psql, ['--quiet', '--no-psqlrc', '--set=ON_ERROR_STOP=1', of], {
+        input: dump,
+        stdio: ['pipe', 'ignore', 'inherit'],
+      }),
     halt: () => server.halt(),
     start: () => server.start(),
     stop,
@@ -247,6 +256,8 @@ interface Programs {
   readonly initdb: string;
   readonly postgres: string;
   readonly basebackup: string;
+  readonly dump: string;
+  readonly psql: string;
 }
 
 function findPostgres(): Programs {
@@ -264,6 +275,8 @@ function findPostgres(): Programs {
       initdb: join(directory, 'initdb'),
       postgres: join(directory, 'postgres'),
       basebackup: join(directory, 'pg_basebackup'),
+      dump: join(directory, 'pg_dump'),
+      psql: join(directory, 'psql'),
     };
     if (Object.values(programs).every(isExecutable)) return programs;
   }

@@ -6,7 +6,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { ReeveError } from '../../api/errors.ts';
 import type { Run } from '../../lifecycle/run.ts';
-import { judgeContinuity } from '../../lifecycle/store-continuity.ts';
+import { judgeContinuity, systemToRecord } from '../../lifecycle/store-continuity.ts';
 import type { SeenStore } from '../../lifecycle/store-continuity.ts';
 import { seenFile } from '../../process/owner-files.ts';
 import { readFile } from '../../process/reading.ts';
@@ -35,7 +35,8 @@ async function compare(context: Context): Promise<ReeveError | null> {
   // Before the store: what was seen of it was there by then, so the store cannot seem to be behind for a write meanwhile.
   const { ground, seen } = before;
   const state = await context.store.state(hostOf(context).id, seen);
-  if (state.recordedSystem === '' && state.system !== '') await recordSystem(context, state.system);
+  const system = systemToRecord(state);
+  if (system !== null) await recordSystem(context, system, state.recordedSystem);
   const verdict = judgeContinuity(seen, state);
   switch (verdict.is) {
     case 'continued': {
@@ -72,9 +73,9 @@ function readGround(context: Context): { ground: Ground; seen: Seen | null } | R
 }
 
 /** Whoever may only read leaves it to the next one who may write. */
-async function recordSystem({ store }: Context, system: string): Promise<void> {
+async function recordSystem({ store }: Context, system: string, instead: string): Promise<void> {
   try {
-    await store.recordSystem(system);
+    await store.recordSystem(system, instead);
   } catch (error) {
     if (!(error instanceof ReeveError && error.code === 'store_unavailable')) throw error;
   }

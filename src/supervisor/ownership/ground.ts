@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import type { Announcement } from '../../lifecycle/announcement.ts';
 import { installationIn } from '../../lifecycle/installation.ts';
-import { ownersDirectory } from '../../process/owner-files.ts';
+import { installedFile, ownersDirectory, sessionFile, sharedFile } from '../../process/owner-files.ts';
 import { isThere } from '../../process/reading.ts';
 import type { Host } from '../../store/store.ts';
 import type { Context } from '../context.ts';
@@ -14,6 +14,9 @@ export interface Ground extends Pick<Announcement, 'home' | 'store'> {
   readonly installation: string;
 }
 
+/** Of a state directory of its own, which says which one. */
+const SQLITE = 'sqlite';
+
 export function groundOf(context: Context): Ground {
   const { environment, home, store } = context;
   return {
@@ -21,7 +24,7 @@ export function groundOf(context: Context): Ground {
     installation: hostOf(context).id,
     home: realpathSync(home.path),
     // The same state directory may be used with its own database and with a shared one; their sessions are different ones.
-    store: store.engine === 'sqlite' ? 'sqlite' : store.place,
+    store: store.engine === 'sqlite' ? SQLITE : store.place,
   };
 }
 
@@ -29,6 +32,16 @@ export function groundOf(context: Context): Ground {
 export function isOf(ground: Ground, { home, store, run }: Announcement): boolean {
   if (store !== ground.store || home === ground.home) return store === ground.store;
   return installationIn(run.keeper.host) === ground.installation && !isThere(home);
+}
+
+/** The files that stand for a session by its name. */
+export function namedFiles(ground: Ground, name: string): readonly string[] {
+  const { owners, store } = ground;
+  return [
+    sessionFile(owners, ground, name),
+    installedFile(owners, ground, name),
+    ...(store === SQLITE ? [] : [sharedFile(owners, ground, name)]),
+  ];
 }
 
 /** With other hosts. */

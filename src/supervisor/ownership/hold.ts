@@ -9,16 +9,14 @@ import type { HarnessOrder } from '../../process/keeper.ts';
 import {
   conversationFile,
   copyIn,
-  installedFile,
   processFile,
   isLocked,
   readAnnouncement,
-  sessionFile,
   sessionIdFile,
 } from '../../process/owner-files.ts';
 import type { Context } from '../context.ts';
 import { runDirectory } from '../liveness.ts';
-import { groundOf } from './ground.ts';
+import { groundOf, namedFiles } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 /** Which files, and what is written into them; a copy is in the run's own directory, for when those are lost. */
@@ -55,12 +53,7 @@ function withAdopted(run: RunningRun, adopted: readonly string[] | null): Runnin
 
 function filesOf(ground: Ground, { id, name, harness }: Session, { native }: Pick<Run, 'native'>): string[] {
   const conversation = native === null ? [] : [conversationFile(ground.owners, harness, native.id)];
-  return [
-    sessionFile(ground.owners, ground, name),
-    installedFile(ground.owners, ground, name),
-    sessionIdFile(ground.owners, id),
-    ...conversation,
-  ];
+  return [...namedFiles(ground, name), sessionIdFile(ground.owners, id), ...conversation];
 }
 
 /** Where the harness has named its conversation since it was looked at last, its keeper holds that one too. */

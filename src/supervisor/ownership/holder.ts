@@ -9,14 +9,12 @@ import { probe } from '../../process/liveness.ts';
 import {
   announcementsOf,
   conversationFile,
-  installedFile,
   readAnnouncement,
-  sessionFile,
   sessionIdFile,
 } from '../../process/owner-files.ts';
 import type { Context } from '../context.ts';
 import { continueKeeper } from '../continue-keeper.ts';
-import { groundOf, isOf } from './ground.ts';
+import { groundOf, isOf, isShared, namedFiles } from './ground.ts';
 
 export interface Holder {
   readonly announcement: Announcement;
@@ -37,10 +35,7 @@ export async function holderOf(
   const ground = groundOf(context);
   const { name, id } = wanted.session;
   const nativeId = wanted.mayExist ? wanted.nativeId : null;
-  const named =
-    name === undefined
-      ? []
-      : [sessionFile(ground.owners, ground, name), installedFile(ground.owners, ground, name)];
+  const named = name === undefined ? [] : namedFiles(ground, name);
   // Another store may have these too, which notices nothing when their files are lost.
   const known = [
     ...(id === undefined ? [] : [sessionIdFile(ground.owners, id)]),
@@ -52,7 +47,8 @@ export async function holderOf(
   ];
   for (const announcement of announcements) {
     const isOurs = isOf(ground, announcement);
-    const onRecord = isOurs ? await context.store.run(announcement.run.id) : null;
+    const isOfStore = isOurs || (isShared(context) && announcement.store === ground.store);
+    const onRecord = isOfStore ? await context.store.run(announcement.run.id) : null;
     // It is dealt with as what the record says it is. Over, its keeper has only to let go of the session.
     if (onRecord?.state === 'ended') {
       continueKeeper(context, onRecord);

@@ -324,6 +324,7 @@ class Connection {
         });
       case RESULT.corrupt:
       case RESULT.notADatabase:
+        if (isWhole(this.#path)) return unread(this.#path, error);
         return new ReeveError(
           'store_damaged',
           `${this.#path} is damaged or not a database, so it was not touched.`,
@@ -354,6 +355,31 @@ class Connection {
         return error;
     }
   }
+}
+
+/**
+ * SQLite calls a database malformed too when a read of it failed, and says nothing of that. So it is looked at once more,
+ * all of it.
+ */
+function isWhole(path: string): boolean {
+  try {
+    const database = new DatabaseSync(path);
+    try {
+      const [verdict] = Object.values(database.prepare('pragma quick_check(1)').get() ?? {});
+      return verdict === 'ok';
+    } finally {
+      database.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+function unread(path: string, cause: unknown): ReeveError {
+  return new ReeveError('store_unavailable', `${path} could not be read this time, and is in order now.`, {
+    hint: 'Nothing was changed. Try again; if it comes back, look after the disk.',
+    cause,
+  });
 }
 
 function replaced(path: string): ReeveError {

@@ -115,6 +115,18 @@ describe('many processes at once', () => {
   });
 });
 
+// As SQLite puts it when the disk gave an error for one of its pages.
+test('one read that failed is told as that, and not as damage', async () => {
+  const driver = await openSqlite(path);
+  const malformed = Object.assign(new Error('database disk image is malformed'), { errcode: 11 });
+  const reading = driver.read(async () => {
+    throw malformed;
+  });
+  await expect(reading).rejects.toMatchObject({ code: 'store_unavailable', cause: malformed });
+  expect(await driver.read((sql) => sql.all('select 1 as one'))).toEqual([{ one: 1 }]);
+  await driver.close();
+});
+
 describe('a file that Reeve must not touch is named as what it is, and stays as it was:', () => {
   test.each(['no database at all\n', 'no database at all\n'.repeat(10_000)])('a text', async (text) => {
     writeFileSync(path, text);

@@ -40,7 +40,7 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     case 'run.started':
       return `Its keeper is pid ${(data['keeper'] as ProcessIdentity).pid}, holding the tree by ${containmentOf(data)}.`;
     case 'run.announced':
-      return `It was found alive and put on record again as run ${say('epoch')}: ${say('because')}.${data['instead'] === null ? '' : ` Session ${say('instead')}, which it owned, has another owner by now.`}`;
+      return `${data['isSeen'] === false ? 'It may be alive where nobody from here can see, and was' : 'It was found alive and'} put on record again as run ${say('epoch')}: ${say('because')}.${data['instead'] === null ? '' : ` Session ${say('instead')}, which it owned, has another owner by now.`}`;
     case 'run.executing':
       return `The command is executing as pid ${(data['harness'] as ProcessIdentity).pid}.`;
     case 'run.intended':

@@ -49,7 +49,7 @@ export async function announce(
   parts: AnnounceParts,
   announced: Forgotten,
 ): Promise<AnnounceResult> {
-  const { session, run, because } = announced;
+  const { session, run, because, isSeen } = announced;
   const [known] = await sql.all(`${SELECT_RUN} where id = ?`, [run.id]);
   if (known !== undefined) return { is: 'known', run: runOf(known) };
   const place = await placeFor(sql, announced);
@@ -84,7 +84,14 @@ export async function announce(
     runId: run.id,
     kind: 'run.announced',
     actor: 'keeper',
-    data: { because, keeper: run.keeper, containment: run.containment, epoch, instead: place.instead },
+    data: {
+      because,
+      isSeen,
+      keeper: run.keeper,
+      containment: run.containment,
+      epoch,
+      instead: place.instead,
+    },
   });
   return place.instead === null ? { is: 'announced' } : { is: 'apart', name: place.name };
 }

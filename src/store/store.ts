@@ -74,6 +74,8 @@ export interface Forgotten {
   readonly run: RunningRun;
   /** Why it is announced, as the end of a sentence. */
   readonly because: string;
+  /** Otherwise it may live, where nobody who announces it can see. */
+  readonly isSeen: boolean;
   /** For a session of its own, where its own has another owner by now. */
   readonly newSessionId: string;
 }

@@ -253,7 +253,10 @@ async function dealWithHolder(
   if (!holder.isForgotten)
     return { is: 'elsewhere', home, run: run.id, session: its.name, pid: null, keeperPid: run.keeper.pid };
   const { announce } = await import('./ownership/announce-living.ts');
-  await announce(context, holder.announcement, 'the store did not know of it when its session was asked for');
+  await announce(context, holder.announcement, {
+    because: 'the store did not know of it when its session was asked for',
+    isSeen: true,
+  });
   return 'announced';
 }
 

@@ -92,6 +92,21 @@ describe('with its store lost', { tags: ['root'] }, () => {
     expect((await sandbox.json<Failure>(START, 4)).error.code).toBe('live_owner');
   });
 
+  it('the latest run keeps the name, whoever apart looks first and cannot tell which of them live', async () => {
+    for (const round of [1, 2, 3]) {
+      const { keeper } = await launchIn(sandbox, 'web', 'sleep', '60');
+      signalSeen(keeper, 'SIGKILL');
+      expect((await sandbox.show('web')).run).toMatchObject({ epoch: round, outcome: 'lost' });
+    }
+    const { run } = await launchIn(sandbox, 'web', 'sleep', '60');
+    removeDatabase(sandbox.home);
+    expect(await apart('ls')).toBe(0);
+    expect((await sandbox.show('web')).run).toMatchObject({ id: run.id, epoch: 4, liveness: 'alive' });
+    expect((await sandbox.reeve(['why', 'web'])).stdout).toContain(
+      'It may be alive where nobody from here can see, and was put on record again as run 4',
+    );
+  });
+
   it('and all files of owners, a start apart of another session hides no living run', async () => {
     const { run, harness } = await launchIn(sandbox, 'web', 'sleep', '60');
     removeDatabase(sandbox.home);

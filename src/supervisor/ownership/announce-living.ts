@@ -11,7 +11,7 @@ import { probe } from '../../process/liveness.ts';
 import { announcementsHeld, announcementsIn, announcementsInRuns } from '../../process/owner-files.ts';
 import { isThere } from '../../process/reading.ts';
 import { createRunDirectory } from '../../process/run-directory.ts';
-import type { AnnounceResult } from '../../store/store.ts';
+import type { AnnounceResult, Forgotten } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { restoreSpool } from '../create-spool.ts';
 import { runDirectory } from '../liveness.ts';
@@ -39,9 +39,16 @@ export async function announceLiving(
       .filter((each) => isOf(ground, each))
       .map((each) => [each.run.id, each]),
   );
-  const living: Announcement[] = [];
-  for (const each of held.values()) if (await mayLive(context, each)) living.push(each);
-  for (const each of living) await announce(context, each, because);
+  const living: Sighted[] = [];
+  for (const each of held.values()) {
+    const sight = await sightOf(context, each);
+    if (sight !== 'gone') living.push({ announcement: each, isSeen: sight === 'alive' });
+  }
+  // Of one session, who is seen has its name before who is not, and a later run before an earlier one.
+  living.sort(
+    (a, b) => Number(b.isSeen) - Number(a.isSeen) || b.announcement.run.epoch - a.announcement.run.epoch,
+  );
+  for (const { announcement, isSeen } of living) await announce(context, announcement, { because, isSeen });
   if (doubt !== null) return doubt;
   const host = hostOf(context);
   const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
@@ -49,16 +56,19 @@ export async function announceLiving(
   return null;
 }
 
+interface Sighted {
+  readonly announcement: Announcement;
+  readonly isSeen: boolean;
+}
+
 /** One that cannot be judged may live: on record it is shown as unknown, and stands in the way of its own session only. */
-async function mayLive(context: Context, announcement: Announcement): Promise<boolean> {
+async function sightOf(context: Context, announcement: Announcement): Promise<'alive' | 'unseen' | 'gone'> {
   try {
-    return (
-      isHeld(context, announcement) ||
-      isOutOfSight(context, announcement) ||
-      (await isLeftBehind(context, announcement))
-    );
+    if (isHeld(context, announcement)) return 'alive';
+    if (isOutOfSight(context, announcement)) return 'unseen';
+    return (await isLeftBehind(context, announcement)) ? 'alive' : 'gone';
   } catch (error) {
-    if (error instanceof ReeveError && error.code === 'unproven') return true;
+    if (error instanceof ReeveError && error.code === 'unproven') return 'unseen';
     throw error;
   }
 }
@@ -79,7 +89,7 @@ export async function isLeftBehind(context: Context, { run }: Announcement): Pro
 export async function announce(
   context: Context,
   { session, run }: Announcement,
-  because: string,
+  how: Pick<Forgotten, 'because' | 'isSeen'>,
 ): Promise<AnnounceResult> {
   await accountForOwner(context, session.name, run);
   // Removed with the state directory, it is where the keeper will put the exit, and its harness what it reports.
@@ -91,7 +101,7 @@ export async function announce(
     harness: run.harness ?? (run.mode === 'adopted' ? null : harnessBelow(context.table, run.keeper)),
     activity: activityAfterLoss(session, Date.now()),
   };
-  return context.store.announce({ session, run: ofHere(context, living), because, newSessionId: newId('s') });
+  return context.store.announce({ session, run: ofHere(context, living), ...how, newSessionId: newId('s') });
 }
 
 /** A store that went back may have an earlier run of the session as its owner, which is gone: then it is ended on record. */

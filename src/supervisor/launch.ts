@@ -35,7 +35,7 @@ import { refuseIdAsName } from './id-as-name.ts';
 import { isInside, probeRun, runDirectory } from './liveness.ts';
 import { parentFor, refuseChild } from './parentage.ts';
 import type { ChildRequest } from './parentage.ts';
-import { isOnOtherHost, notEnded } from './reach.ts';
+import { isOnOtherHost, lastWay, notEnded } from './reach.ts';
 import { newId } from './new-id.ts';
 import { requireOwnersKnown } from './ownership/continuity.ts';
 import type { OwnerElsewhere } from './ownership/elsewhere.ts';
@@ -100,8 +100,13 @@ export type LaunchResult =
       readonly away: OutOfReach | null;
       readonly nativeId?: string;
     } & Owner)
-  /** `lives`: it is known to, and only what it does is not. */
-  | ({ readonly is: 'unproven'; readonly because: string; readonly lives?: true } & Owner)
+  /** `lives`: it is known to, and only what it does is not. `wayOn`: what a person can do, as a sentence without a full stop. */
+  | ({
+      readonly is: 'unproven';
+      readonly because: string;
+      readonly lives?: true;
+      readonly wayOn: string;
+    } & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
   /** A run of another state directory or store serves the conversation. */
@@ -269,7 +274,7 @@ async function silentOwner(
   if (owner === null) return null;
   const because = 'it has not said yet which conversation it serves, and this one changed since it started';
   const lives = probeRun(context, owner.run).is === 'alive' ? ({ lives: true } as const) : {};
-  return { is: 'unproven', because, ...lives, ...owner };
+  return { ...unproven(context, owner, because), ...lives };
 }
 
 const unsaid = () => import('./unsaid.ts');
@@ -391,17 +396,25 @@ async function dealWithOwner(
       return { is: 'attached', ...owner };
     case 'refuse':
       return plan.code === 'unproven'
-        ? { is: 'unproven', because: plan.because, ...owner }
+        ? unproven(context, owner, plan.because)
         : { is: 'refused', code: plan.code, away: notEnded(context, run), ...owner };
     case 'reconcile': {
       const seen = await (await import('./reconcile.ts')).reconcileRun(context, run);
       if (seen.run.state === 'ended') return { is: 'free' };
-      return { is: 'unproven', because: seen.because ?? 'its end could not be proven', ...owner };
+      return unproven(context, owner, seen.because ?? 'its end could not be proven');
     }
     case 'retire':
       await checkBeforeEnding(context, order, existing);
       return retireOwner(context, owner, order);
   }
+}
+
+function unproven(
+  context: Context,
+  owner: Owner,
+  because: string,
+): Extract<LaunchResult, { is: 'unproven' }> {
+  return { is: 'unproven', because, wayOn: lastWay(context, owner), ...owner };
 }
 
 async function retireOwner(context: Context, owner: Owner, order: Order): Promise<OwnerStep> {
@@ -419,9 +432,9 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
     case 'out_of_reach':
       return { is: 'refused', code: 'live_owner', away: result, ...owner };
     case 'unproven':
-      return { is: 'unproven', because: result.because, ...owner };
+      return unproven(context, owner, result.because);
     case 'survivors':
-      return { is: 'unproven', because: describeSurvivors(result), ...owner };
+      return unproven(context, owner, describeSurvivors(result));
   }
 }
 

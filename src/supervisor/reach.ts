@@ -45,6 +45,20 @@ export function refuseWord(context: Context, { session, run }: SessionWithRun): 
   if (away !== null) throw outOfReach(`${session.name} cannot be assumed gone`, away);
 }
 
+/** The command that a person goes on with where nothing can be proven from here. */
+export function lastCommand(context: Context, { session: { name }, run }: SessionWithRun): string {
+  const home = notJudged(context, run)?.details['home'];
+  return home === undefined || isGone(home)
+    ? `reeve kill ${name} --assume-gone`
+    : `REEVE_HOME=${home} reeve settle ${name}`;
+}
+
+/** The same as a sentence that begins a hint. */
+export function lastWay(context: Context, owner: SessionWithRun): string {
+  const command = lastCommand(context, owner);
+  return `${command.startsWith('reeve ') ? 'If you know that it is gone' : 'Where its records are'}: ${command}`;
+}
+
 /** One that may not be looked into is not known to be gone. */
 function isGone(path: string): boolean {
   try {

@@ -3,6 +3,7 @@ import { ReeveError } from '../api/errors.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
 import { runDirectory } from './liveness.ts';
+import { lastWay } from './reach.ts';
 import { reconcileRun } from './reconcile.ts';
 import { resolveCurrent } from './resolve.ts';
 
@@ -13,7 +14,7 @@ export async function remove(context: Context, reference: string): Promise<Sessi
   if (seen.liveness === 'unknown' || seen.command === 'gone') {
     const wayOn =
       seen.liveness === 'unknown'
-        ? `If you know that it is gone: reeve kill ${session.name} --assume-gone`
+        ? lastWay(context, { session, run })
         : `Or end its keeper: reeve stop ${session.name}`;
     throw new ReeveError(
       'unproven',

@@ -19,7 +19,7 @@ import { probeRun } from './liveness.ts';
 import { assumeHostGone } from './ownership/host-gone.ts';
 import { declaredLiving, endDeclared } from './ownership/declared-gone.ts';
 import { obstacleInStore, obstacleTo } from './obstacle.ts';
-import { isHere } from './reach.ts';
+import { isHere, isOnOtherHost, lastCommand } from './reach.ts';
 import { isTableSane, reconcileRun } from './reconcile.ts';
 import type { Reconciled } from './reconcile.ts';
 import { resolveCurrent, resolveSession, runNamed } from './resolve.ts';
@@ -53,12 +53,14 @@ export async function settle(
       const { outcome, reason, evidence } = seen.run.ending;
       settled.push({ session: session.name, run: run.id, outcome, reason, evidence });
     } else if (seen.because !== null || seen.liveness !== 'alive') {
-      const left = seen.liveness === 'alive' ? null : await sweep(context, seen.run);
+      const isOurs = seen.liveness !== 'alive' && isHere(context, seen.run);
+      const left = isOurs ? await sweep(context, seen.run) : null;
       remaining.push({
         session: session.name,
         run: run.id,
         because: reasonOf(seen, left),
-        next: nextFor(session, seen),
+        next:
+          seen.liveness === 'alive' ? `reeve stop ${session.name}` : lastCommand(context, { session, run }),
       });
     }
   }
@@ -73,13 +75,21 @@ async function whichOf(
   const declared = await declaredLiving(context);
   const named = await Promise.all(references.map((reference) => settledBy(context, reference)));
   const meant =
-    references.length > 0 ? named : (await context.store.live()).filter(({ run }) => isHere(context, run));
+    references.length > 0
+      ? named
+      : (await context.store.live()).filter(({ run }) => isToBeSettled(context, run));
   const older = declared.filter(
     ({ session, run }) =>
       !meant.some((each) => each.run.id === run.id) &&
       (references.length === 0 || named.some((each) => each.isSession && each.session.id === session.id)),
   );
   return [...older, ...meant];
+}
+
+/** Of another state directory of this machine only what is in doubt: the others of it are nothing to this one. */
+function isToBeSettled(context: Context, run: Run): boolean {
+  if (isHere(context, run)) return true;
+  return run.state !== 'ended' && !isOnOtherHost(context, run) && probeRun(context, run).is !== 'alive';
 }
 
 async function settledBy(
@@ -137,9 +147,4 @@ async function sweep(context: Context, run: LiveRun): Promise<string | null> {
 function reasonOf({ because }: Reconciled, left: string | null): string {
   const reason = because ?? 'nothing could be proven';
   return left === null || left === reason ? reason : `${reason}; ${left}`;
-}
-
-/** The command that a person goes on with. */
-function nextFor({ name }: Session, { liveness }: Reconciled): string {
-  return liveness === 'alive' ? `reeve stop ${name}` : `reeve kill ${name} --assume-gone`;
 }

@@ -135,6 +135,8 @@ describe('a run on another host', () => {
     const at = heading.indexOf('HOST');
     const hostOf = (name: string) => others.find((cells) => cells.includes(name))?.[at];
     expect([hostOf('a'), hostOf('b')]).toEqual(['beta', own.host.split('/')[0]]);
+    // Of another host there is nothing to be settled here.
+    expect((await near.reeve(['ls'])).stderr).not.toContain('reeve settle');
     await back();
   });
 
@@ -217,7 +219,15 @@ describe('a run of another state directory of this machine', () => {
     expect({ status: seen.status, state: seen.run.state }).toEqual({ status: 'unknown', state: 'running' });
     expect(seen.doubt).toContain(near.home);
     expect((await far.list()).map(({ status }) => status)).toEqual(['unknown']);
-    for (const start of STARTS) expect((await far.reeve(start)).code).toBe(7);
+    // Every way on that is told is one.
+    const wayOn = `REEVE_HOME=${near.home} reeve settle a`;
+    for (const words of [...STARTS, ['settle'], ['settle', 'a'], ['rm', 'a']]) {
+      const told = await far.reeve(words);
+      expect([words, told.code]).toEqual([words, 7]);
+      expect(told.stderr).toContain(`Where its records are: ${wayOn}`);
+      expect(told.stderr).not.toContain('--assume-gone');
+    }
+    expect((await far.reeve(['ls'])).stderr).toContain('reeve settle');
     for (const words of [['stop'], ['kill', '--assume-gone']]) {
       const { error } = await far.json<Failure>([...words, 'a'], 7);
       expect(error.code).toBe('out_of_reach');

@@ -1,4 +1,5 @@
 /** The commands that only look: `ls`, `show`, `why`, `logs`, `attach`, `paths`. */
+import { hostname } from 'node:os';
 import { withReeve } from '../with-reeve.ts';
 import { bold, dim, magenta, red, yellow } from '../render/style.ts';
 import type { Paint } from '../render/line.ts';
@@ -8,6 +9,7 @@ import type { BudgetView } from '../../api/http-views.ts';
 import type { RunView, SessionView } from '../../api/session-view.ts';
 import type { SessionSpentView } from '../../api/usage-view.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
+import { hostName } from '../../lifecycle/reach.ts';
 import { isWithheld } from '../../supervisor/context.ts';
 import { checkStoreAddress } from '../../supervisor/environment-check.ts';
 import { homeFrom } from '../../supervisor/home.ts';
@@ -32,7 +34,9 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
     const sessions = await reeve.list(range);
     if (isWithheld({})) say('the store is withheld from this run; only its own session is shown.');
     print(options, sessions, options.json === true ? '' : listText(sessions, range));
-    const doubted = sessions.filter(({ run }) => run.liveness === 'unknown').length;
+    // Of other hosts there is nothing to be settled here.
+    const isOfHere = ({ host }: RunView) => hostName(host) === hostname();
+    const doubted = sessions.filter(({ run }) => run.liveness === 'unknown' && isOfHere(run)).length;
     if (doubted > 0 && options.json !== true)
       say(`${doubted} could be proven neither alive nor gone. Look once more at each: reeve settle`);
     return 0;

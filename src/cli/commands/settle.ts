@@ -18,7 +18,8 @@ export async function settle(
     print(options, result, isQuiet ? 'Nothing to settle: no run is in doubt.' : lines.join('\n'));
     if (options.json !== true) {
       for (const { session, run, because, next } of remaining) {
-        say(`${session}: run ${run} is not settled: ${because}.\n  If you know better: ${next}`);
+        const how = next.startsWith('reeve ') ? 'If you know better' : 'Where its records are';
+        say(`${session}: run ${run} is not settled: ${because}.\n  ${how}: ${next}`);
       }
     }
     return remaining.length === 0 ? 0 : 7;

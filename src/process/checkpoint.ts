@@ -1,6 +1,6 @@
 /**
- * Named steps at which tests kill or hold this process: REEVE_CHECKPOINT="name=kill" or "name=wait:/file".
- * A held process creates /file.reached and goes on once /file exists. Without the variable this does nothing.
+ * Named steps at which tests kill or hold this process: REEVE_CHECKPOINT="name=kill" or "name=wait:/file", or several of
+ * them with commas. A held process creates /file.reached and goes on once /file exists. Without the variable this does nothing.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -49,9 +49,9 @@ export type Checkpoint =
 const POLL_MS = 5;
 
 export async function checkpoint(name: Checkpoint): Promise<void> {
-  const setting = process.env['REEVE_CHECKPOINT'];
-  if (setting === undefined || !setting.startsWith(`${name}=`)) return;
-  const action = setting.slice(name.length + 1);
+  const settings = process.env['REEVE_CHECKPOINT']?.split(',') ?? [];
+  const action = settings.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
+  if (action === undefined) return;
   if (action === 'kill') process.kill(process.pid, 'SIGKILL');
   if (!action.startsWith('wait:')) return;
   const file = action.slice('wait:'.length);

@@ -113,10 +113,13 @@ export function tellKeeper(
   keeper: ProcessIdentity,
   what: typeof HOLD_MORE | typeof LOOK_NOW,
 ): void {
-  const reading = table.read(keeper.pid);
-  // By the title that it gives itself, or where that is not shown, by its program.
-  const isKeeper = reading.is === 'there' && /^reeve-keeper|perl/.test(reading.fact.name);
-  if (isKeeper) signalProven(table, keeper, what);
+  if (isNoFinaliserYet(table, keeper)) signalProven(table, keeper, what);
+}
+
+/** By the title that it gives itself, or where that is not shown, by its program. */
+export function isNoFinaliserYet(table: ProcessTable, { pid }: Pick<ProcessIdentity, 'pid'>): boolean {
+  const reading = table.read(pid);
+  return reading.is === 'there' && /^reeve-keeper|perl/.test(reading.fact.name);
 }
 
 export function spawnKeeper(order: KeeperOrder): Promise<Keeper> {

@@ -100,13 +100,8 @@ export type LaunchResult =
       readonly away: OutOfReach | null;
       readonly nativeId?: string;
     } & Owner)
-  /** `lives`: it is known to, and only what it does is not. `wayOn`: what a person can do, as a sentence without a full stop. */
-  | ({
-      readonly is: 'unproven';
-      readonly because: string;
-      readonly lives?: true;
-      readonly wayOn: string;
-    } & Owner)
+  /** `lives`: it is known to, and only what it does is not. `wayOn`: where more can be proven than here. */
+  | (Readonly<{ is: 'unproven'; because: string; lives?: true; wayOn?: string }> & Owner)
   /** A process that Reeve did not start serves the conversation. `because` says why it lives on although told to end. */
   | { readonly is: 'unmanaged'; readonly owner: LiveHarness; readonly because: string | null }
   /** A run of another state directory or store serves the conversation. */
@@ -258,10 +253,8 @@ async function dealWithHolder(
   if (!holder.isForgotten)
     return { is: 'elsewhere', home, run: run.id, session: its.name, pid: null, keeperPid: run.keeper.pid };
   const { announce } = await import('./ownership/announce-living.ts');
-  await announce(context, holder.announcement, {
-    because: 'the store did not know of it when its session was asked for',
-    isSeen: true,
-  });
+  const because = 'the store did not know of it when its session was asked for';
+  await announce(context, holder.announcement, { because, isSeen: true });
   return 'announced';
 }
 
@@ -274,7 +267,7 @@ async function silentOwner(
   if (owner === null) return null;
   const because = 'it has not said yet which conversation it serves, and this one changed since it started';
   const lives = probeRun(context, owner.run).is === 'alive' ? ({ lives: true } as const) : {};
-  return { ...unproven(context, owner, because), ...lives };
+  return { is: 'unproven', because, ...lives, ...owner };
 }
 
 const unsaid = () => import('./unsaid.ts');
@@ -396,25 +389,18 @@ async function dealWithOwner(
       return { is: 'attached', ...owner };
     case 'refuse':
       return plan.code === 'unproven'
-        ? unproven(context, owner, plan.because)
+        ? { is: 'unproven', because: plan.because, ...owner }
         : { is: 'refused', code: plan.code, away: notEnded(context, run), ...owner };
     case 'reconcile': {
       const seen = await (await import('./reconcile.ts')).reconcileRun(context, run);
       if (seen.run.state === 'ended') return { is: 'free' };
-      return unproven(context, owner, seen.because ?? 'its end could not be proven');
+      const because = seen.because ?? 'its end could not be proven';
+      return { is: 'unproven', because, wayOn: lastWay(context, owner), ...owner };
     }
     case 'retire':
       await checkBeforeEnding(context, order, existing);
       return retireOwner(context, owner, order);
   }
-}
-
-function unproven(
-  context: Context,
-  owner: Owner,
-  because: string,
-): Extract<LaunchResult, { is: 'unproven' }> {
-  return { is: 'unproven', because, wayOn: lastWay(context, owner), ...owner };
 }
 
 async function retireOwner(context: Context, owner: Owner, order: Order): Promise<OwnerStep> {
@@ -432,9 +418,9 @@ async function retireOwner(context: Context, owner: Owner, order: Order): Promis
     case 'out_of_reach':
       return { is: 'refused', code: 'live_owner', away: result, ...owner };
     case 'unproven':
-      return unproven(context, owner, result.because);
+      return { is: 'unproven', because: result.because, ...owner };
     case 'survivors':
-      return unproven(context, owner, describeSurvivors(result));
+      return { is: 'unproven', because: describeSurvivors(result), ...owner };
   }
 }
 

@@ -137,7 +137,10 @@ function insideError(owner: Owner): ReeveError {
 
 function unprovenError(owner: Extract<LaunchResult, { is: 'unproven' }>, nowMs: number): ReeveError {
   const { name } = owner.session;
-  const wayOn = owner.lives === true ? `End it: reeve stop ${name}` : owner.wayOn;
+  const wayOn =
+    owner.lives === true
+      ? `End it: reeve stop ${name}`
+      : (owner.wayOn ?? `If you know that it is gone: reeve kill ${name} --assume-gone`);
   return new ReeveError(
     'unproven',
     `${name} was not started: it could not be proven that ${describeOwner(owner, nowMs)} has ended: ${owner.because}.`,

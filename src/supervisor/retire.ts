@@ -19,6 +19,7 @@ import type { EndedRun, Intent, LiveRun, RunningRun } from '../lifecycle/run.ts'
 import { checkpoint } from '../process/checkpoint.ts';
 import { endTree } from '../process/end-tree.ts';
 import type { EndReport } from '../process/end-tree.ts';
+import { isNoFinaliserYet } from '../process/keeper.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { readExit } from '../process/run-directory.ts';
@@ -158,8 +159,9 @@ async function retireRunning(
   await checkpoint('retire.tree_gone');
   await until(() => hasRecordedExit(context, run) || tree.find().length > 0, EXIT_RECORD_WAIT_MS);
   // A keeper that was only just let go may have started its harness meanwhile. Stopped, it can start nothing more;
-  // and as long as it lives, whatever is orphaned comes to it and is found.
-  signalProven(context.table, run.keeper, 'SIGSTOP');
+  // and as long as it lives, whatever is orphaned comes to it and is found. One that is the finaliser by now starts nothing;
+  // and if it has put the outcome on record, nobody would come back to it if this process died before the next step.
+  if (isNoFinaliserYet(context.table, run.keeper)) signalProven(context.table, run.keeper, 'SIGSTOP');
   reached.isAny = true;
   const late = await endLate(context, run, tree).catch((error: unknown) => {
     // Left stopped, it would hold its session for ever.
@@ -184,7 +186,7 @@ async function retireRunning(
   return result.is === 'children' ? { is: 'unproven', because: result.because, isGone: true } : result;
 }
 
-/** What came to light after the tree was gone, while its keeper is stopped. */
+/** What came to light after the tree was gone, while its keeper is stopped, or finalises. */
 async function endLate(context: Context, run: RunningRun, tree: RunTree): Promise<EndReport | RetireResult> {
   await checkpoint('retire.keeper_stopped');
   // Or it was quicker, wrote the outcome on its own proof, and is gone: without it a look takes in the whole machine.

@@ -188,6 +188,26 @@ describe('a keeper that was stopped by somebody who died before ending it', () =
     expect((await sandbox.show('a')).runs[0]?.outcome).toBe('stopped');
   });
 
+  it('is not, when it has put the outcome on record itself a moment before: nobody looks after it any more', async () => {
+    const [recorded, asked] = [sandbox.path('recorded'), sandbox.path('asked')];
+    sandbox.env['REEVE_CHECKPOINT'] = `finalise.ended=wait:${recorded}`;
+    const { keeper } = await launch('a', 'sleep', '60');
+    delete sandbox.env['REEVE_CHECKPOINT'];
+    const stop = finished(
+      sandbox.start(['stop', 'a'], {
+        env: {
+          ...sandbox.env,
+          REEVE_CHECKPOINT: `retire.tree_gone=wait:${asked},retire.keeper_stopped=kill`,
+        },
+      }),
+    );
+    await eventually('its outcome is on record', () => existsSync(`${recorded}.reached`));
+    writeFileSync(asked, '');
+    expect((await stop).signal).toBe('SIGKILL');
+    writeFileSync(recorded, '');
+    await eventually('the keeper is gone', () => !isAlive(keeper));
+  });
+
   it('with the outcome on record already, does not keep the next one from starting', async () => {
     const go = sandbox.path('go');
     sandbox.env['REEVE_CHECKPOINT'] = `finalise.ended=wait:${go}`;

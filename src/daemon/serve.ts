@@ -43,7 +43,8 @@ import type { Loop, Part } from './loop.ts';
 import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { openNotifier } from './notifications/notifier.ts';
-import type { Notifier } from './notifications/notifier.ts';
+import { openRereadNotifier } from './notifications/reread.ts';
+import type { RereadNotifier } from './notifications/reread.ts';
 import { describeSession, takeOwn } from './notifications/own-events.ts';
 import { listenToSpools } from './spools.ts';
 
@@ -56,6 +57,8 @@ const REVIEWS_EVERY_MS = 10_000;
 const RECOUNT_EVERY_MS = 60_000;
 /** An update that is seen twice is done: it takes a second or two. */
 const PROGRAM_EVERY_MS = 3_000;
+/** Somebody who has edited it looks whether that helped. A look costs the status of a file and reading it. */
+const CONFIG_EVERY_MS = 3_000;
 /** What is spent is known so soon; when nothing was written, that takes a look at the status of some files. */
 const LEDGER_EVERY_MS = 5_000;
 /** From the lock to the record a daemon takes some milliseconds. */
@@ -157,14 +160,14 @@ async function begin(
   if (!hasTakenOver(context, before, port) && access.signOut() > 0)
     options.log(`page: every browser has to be signed in anew (reeve open); it is at port ${port}`);
   atEnd(() => closed(server));
-  const parts = startParts(context, metrics, health, options);
-  atEnd(() => parts.close());
   const notifier = notifications(context, latestSeq, options);
   health.ask('notifications', () => {
     const { is, says } = notifier.health();
     return { is: is === 'failing' ? 'broken' : is, says };
   });
   atEnd(() => notifier.close());
+  const parts = startParts(context, { metrics, health, notifier }, options);
+  atEnd(() => parts.close());
   const followers: readonly Follower[] = [
     {
       name: 'events',
@@ -198,8 +201,7 @@ function notYet(context: Context): DaemonRecord {
 
 function startParts(
   context: Context,
-  metrics: Metrics,
-  health: Health,
+  { metrics, health, notifier }: { metrics: Metrics; health: Health; notifier: RereadNotifier },
   { log, handOver }: Pick<ServeOptions, 'log' | 'handOver'>,
 ): { loop: Loop; close(): Promise<void> } {
   const observer = observeLive({ ...context, actor: 'daemon' });
@@ -253,6 +255,14 @@ function startParts(
         return 'counted';
       },
     },
+    {
+      name: 'configuration',
+      everyMs: CONFIG_EVERY_MS,
+      round: async () => {
+        await notifier.reread();
+        return 'read';
+      },
+    },
     { name: 'program', everyMs: PROGRAM_EVERY_MS, round: watchProgram(handOver, log) },
   ];
   const loop = startLoop(parts, health, log);
@@ -294,13 +304,15 @@ function watchProgram(handOver: () => Promise<void>, log: (text: string) => void
 }
 
 /** Tells people about what happened on this machine; the daemons of other hosts tell about theirs. */
-function notifications(context: Context, latestSeq: number, options: ServeOptions): Notifier {
-  return openNotifier({
-    settings: readConfig(context.environment).notify,
+function notifications(context: Context, latestSeq: number, { log }: ServeOptions): RereadNotifier {
+  const own = {
     directory: daemonPlace(context.home).notifications,
-    latestSeq,
     environment: context.environment,
-    log: options.log,
-    describe: (about) => describeSession(context, about),
-  });
+    log,
+    describe: (about: Parameters<typeof describeSession>[1]) => describeSession(context, about),
+  };
+  return openRereadNotifier(
+    () => readConfig(context.environment).notify,
+    (settings, how) => openNotifier({ ...own, settings, ...(how === 'first' ? { latestSeq } : {}) }),
+  );
 }

@@ -105,6 +105,7 @@ const WELL = {
   notices: 'good',
   notifications: 'off',
   sessions: 'good',
+  configuration: 'good',
   figures: 'good',
   program: 'good',
   budgets: 'good',

@@ -1,5 +1,5 @@
 /** Notifications from the daemon itself: a real one, with real runs, told to a real receiver. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -134,4 +134,38 @@ it('is off without a way to tell, and does not start with a configuration that m
   for (const flags of [[], ['--detach'], ['--replace']]) {
     expect(await sandbox.json(['serve', ...flags], 2)).toMatchObject({ error: { code: 'bad_config' } });
   }
+});
+
+it('goes by an edit of the configuration within seconds, and by the one before while that cannot be used', async () => {
+  rmSync(sandbox.path('.config/reeve/config.toml'));
+  await serve();
+  const part = async (name: string) => {
+    const { parts } = await sandbox.json<{ parts: Record<string, { is: string; says: string }> }>([
+      'serve',
+      'status',
+    ]);
+    return parts[name];
+  };
+  expect((await part('notifications'))?.is).toBe('off');
+  configure(`webhook = "${receiver.address}"`);
+  await eventually('it is on', async () => (await part('notifications'))?.is === 'good');
+  await fail('a');
+  await receiver.gets(1);
+  const go = sandbox.path('go');
+  const wait = `until [ -e ${go} ]; do sleep 0.05; done; exit 3`;
+  await sandbox.json(['run', '-d', '-s', 'b', '--', 'sh', '-c', wait]);
+  configure('webhok = 7');
+  await eventually('that is told', async () => (await part('configuration'))?.is === 'broken');
+  writeFileSync(go, '');
+  await receiver.gets(2);
+  configure(`webhook = "${receiver.address}"\non = ["done"]`);
+  await eventually('it is in order', async () => (await part('configuration'))?.is === 'good');
+  await fail('c');
+  await sandbox.json(['run', '-d', '-s', 'd', '--', 'true']);
+  await receiver.gets(3);
+  expect(told()).toEqual([
+    ['a', 'failed'],
+    ['b', 'failed'],
+    ['d', 'done'],
+  ]);
 });

@@ -7,7 +7,7 @@ import {
   ReeveError,
   TOO_MANY_FILES,
 } from '../api/errors.ts';
-import { printable, printableJson } from './printable.ts';
+import { asText, printable, printableJson } from './printable.ts';
 import { errorDim, errorRed } from './render/style.ts';
 
 export interface OutputOptions {
@@ -53,8 +53,8 @@ export function printError(options: OutputOptions, error: unknown): number {
     const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
     printJson(value);
   } else {
-    diagnostics().write(`${errorRed('reeve:')} ${printable(known.message)}\n`);
-    if (known.hint !== undefined) diagnostics().write(`${errorDim(printable(known.hint))}\n`);
+    diagnostics().write(`${errorRed('reeve:')} ${asText(known.message)}\n`);
+    if (known.hint !== undefined) diagnostics().write(`${errorDim(asText(known.hint))}\n`);
   }
   if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
   return known instanceof Interrupted ? known.exitCode : ERRORS[known.code].exitCode;

@@ -255,14 +255,7 @@ function startParts(
         return 'counted';
       },
     },
-    {
-      name: 'configuration',
-      everyMs: CONFIG_EVERY_MS,
-      round: async () => {
-        await notifier.reread();
-        return 'read';
-      },
-    },
+    { name: 'configuration', everyMs: CONFIG_EVERY_MS, round: () => notifier.reread() },
     { name: 'program', everyMs: PROGRAM_EVERY_MS, round: watchProgram(handOver, log) },
   ];
   const loop = startLoop(parts, health, log);

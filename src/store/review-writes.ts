@@ -131,10 +131,11 @@ async function refuseSubmission(
   review: Review,
   run: Run,
 ): Promise<string | null> {
-  const { state, reviewerRunId, supersededBy, intent } = review;
+  const { state, reviewerRunId, supersededBy, intent, verdict } = review;
   if (supersededBy !== null) return `it is superseded by review ${supersededBy}`;
   if (state === 'queued') return 'it waits for a fresh reviewer';
-  if (state !== 'running') return `it is ${state}`;
+  if (verdict !== null) return `this review already has a verdict (${verdict})`;
+  if (state !== 'running') return `this review ${state === 'failed' ? 'has failed' : `was ${state}`}`;
   if (reviewerRunId !== run.id) return `run ${reviewerRunId} reviews it now`;
   if (intent === 'cancel') return 'it is being cancelled';
   const [head] = await sql.all('select head from review_heads where session_id = ? and pr = ?', [

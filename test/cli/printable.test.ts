@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LogText, logText } from '../../src/cli/log-text.ts';
-import { inLine, printable, printableJson } from '../../src/cli/printable.ts';
+import { asText, inLine, printable, printableJson } from '../../src/cli/printable.ts';
 
 // oxlint-disable no-control-regex -- they are what is looked for.
 
@@ -52,6 +52,10 @@ describe('what is printed for people', () => {
   test('keeps its lines, its tabs, its colours and every letter', () => {
     const text = `${ESC}[1mname${ESC}[22m\n\t漢 ü 😀 👩‍👩‍👧`;
     expect(printable(text)).toBe(text);
+  });
+
+  test('of others keeps its lines and its tabs, and colours nothing', () => {
+    expect(asText(`${ESC}[31mred\n\t漢${ESC}[39m`)).toBe('\\x1b[31mred\n\t漢\\x1b[39m');
   });
 
   test('says which character it was', () => {

@@ -37,7 +37,7 @@ describe('a submission', () => {
     const { pullRequests, reviewer } = await reviews.trigger({ 17: 'aaaa1' });
     const id = pullRequests[0]?.review.id ?? '';
     const { token } = await reviews.reviewer(reviewer?.run);
-    writeFileSync(sandbox.path('body'), 'fine');
+    writeFileSync(sandbox.path('body'), '\u001B[31mfine');
     const words = ['submit', '--run', id, '--verdict', 'approve', '--body', sandbox.path('body'), '--json'];
     const own = { REEVE_RUN: reviewer?.run ?? '', REEVE_TOKEN: token };
     expect(JSON.parse((await reviews.review(words, own)).stdout)).toMatchObject({
@@ -53,7 +53,9 @@ describe('a submission', () => {
       own,
     );
     expect(other.code).toBe(5);
-    expect(await reviews.show(id)).toMatchObject({ verdict: 'approve', late: { body: 'fine' } });
+    expect(other.stderr).toContain('this review already has a verdict (approve)');
+    expect(await reviews.show(id)).toMatchObject({ verdict: 'approve', late: { body: '\u001B[31mfine' } });
+    expect((await reviews.review(['show', id])).stdout).toContain('\n\\x1b[31mfine\n');
   });
 
   it('of a reviewer that was superseded is refused (5), put aside, and changes nothing else', async () => {

@@ -11,6 +11,7 @@ import { loadWholeProgram } from '../../supervisor/own-program.ts';
 import { goOnAnew } from '../go-on-anew.ts';
 import { LEFT, outputWidth, print, printJson, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { asText } from '../printable.ts';
 import { renderReviews, statusOf } from '../render/reviews.ts';
 import { bold, dim } from '../render/style.ts';
 import { splitCommand } from '../split-command.ts';
@@ -118,7 +119,7 @@ function renderDetail(detail: ReviewDetailView): string {
   ];
   const facts = rows.flatMap(([name, value]) => (value === null ? [] : [`${dim(name.padEnd(10))} ${value}`]));
   const text = detail.body ?? detail.late?.body ?? null;
-  return [...facts, ...(text === null ? [] : ['', text.trimEnd()])].join('\n');
+  return [...facts, ...(text === null ? [] : ['', asText(text.trimEnd())])].join('\n');
 }
 
 export interface SubmitOptions extends OutputOptions {

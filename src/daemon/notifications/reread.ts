@@ -4,8 +4,11 @@ import type { NotifySettings } from '../../supervisor/config.ts';
 import type { Notifier } from './notifier.ts';
 
 export interface RereadNotifier extends Notifier {
-  /** Goes on by what the settings are now, once what is being sent has ended. Throws where they cannot be read, and goes on as before. */
-  reread(): Promise<void>;
+  /**
+   * Goes on by what the settings are now, once what is being sent has ended, and says whether they are others. Throws where
+   * they cannot be read, and goes on as before.
+   */
+  reread(): Promise<string>;
 }
 
 export function openRereadNotifier(
@@ -27,13 +30,14 @@ export function openRereadNotifier(
     close: () => current.close(),
     async reread() {
       const next = read();
-      if (JSON.stringify(next) === JSON.stringify(settings)) return;
+      if (JSON.stringify(next) === JSON.stringify(settings)) return 'as before';
       held = [];
       await current.close();
       current = open(next, 'again');
       settings = next;
       for (const each of held) current.take(...each);
       held = null;
+      return 'changed';
     },
   };
 }

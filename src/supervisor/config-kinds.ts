@@ -39,7 +39,7 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): Kind<C
   return kindOf(
     `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`,
     (value) => choices.find((choice) => choice === value),
-    (value) => (typeof value === 'string' ? unknownChoice(value, choices) : null),
+    (value) => (typeof value === 'string' ? unknownChoice(A_VALUE, value, choices) : null),
   );
 }
 
@@ -64,7 +64,7 @@ export function tableOfNumbers<Name extends string>(
       const wrong = isTable(value)
         ? Object.keys(value).find((key) => !names.includes(key as Name))
         : undefined;
-      return wrong === undefined ? null : unknownChoice(wrong, names);
+      return wrong === undefined ? null : unknownChoice(JSON.stringify(wrong.slice(0, 60)), wrong, names);
     },
   );
 }
@@ -92,7 +92,7 @@ export function subsetOf<Choice extends string>(choices: readonly Choice[]): Kin
     (value) => {
       if (!Array.isArray(value)) return null;
       const wrong: unknown = value.find((word) => !isChoice(word));
-      return typeof wrong === 'string' ? unknownChoice(wrong, choices) : null;
+      return typeof wrong === 'string' ? unknownChoice(A_VALUE, wrong, choices) : null;
     },
   );
 }
@@ -141,12 +141,14 @@ export function kindOf<T>(
   };
 }
 
-function unknownChoice(word: string, choices: readonly string[]): string {
+/** Whatever stands there may be a secret in the wrong line; only keys are named. */
+const A_VALUE = 'a value';
+
+function unknownChoice(what: string, word: string, choices: readonly string[]): string {
   const meant = nearest(word, choices);
-  const quoted = JSON.stringify(word.slice(0, 60));
   return meant === undefined
-    ? `has ${quoted}, which is none of ${choices.join(', ')}`
-    : `has ${quoted}, which is not known; did you mean ${JSON.stringify(meant)}?`;
+    ? `has ${what} that is none of ${choices.join(', ')}`
+    : `has ${what}, which is not known; did you mean ${JSON.stringify(meant)}?`;
 }
 
 function isText(value: unknown): value is string {

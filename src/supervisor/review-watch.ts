@@ -47,6 +47,7 @@ const POLL_MS = 5_000;
 
 export async function watchReviews(context: Context, request: WatchRequest): Promise<void> {
   const { signal, tell, debounceMs = DEFAULT_DEBOUNCE_MS } = request;
+  requireOneBranchEach(request);
   const directory = await gitDirectoryOf(context, request.repo);
   await checkTrigger(context, request);
   const clock = request.clock ?? wallClock;
@@ -80,6 +81,16 @@ export async function watchReviews(context: Context, request: WatchRequest): Pro
     signal.removeEventListener('abort', news.give);
     close();
   }
+}
+
+/** A pull request has one head. */
+function requireOneBranchEach({ branches }: WatchRequest): void {
+  const twice = branches.find(({ pr }, index) => branches.findIndex((each) => each.pr === pr) !== index);
+  if (twice === undefined) return;
+  const names = branches.filter(({ pr }) => pr === twice.pr).map(({ branch }) => branch);
+  throw new ReeveError('usage', `Pull request ${twice.pr} is given with ${names.join(' and ')}.`, {
+    hint: 'Nothing is watched. Give each pull request with one branch.',
+  });
 }
 
 /** By branch; null for one that is not there. */

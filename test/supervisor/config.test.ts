@@ -86,7 +86,7 @@ describe('a configuration', () => {
     ['day = { cost = "5" }', 'budget.day must be a table with any of tokens, cost, minutes, not this table'],
     ['day = { cots = 5 }', 'budget.day has "cots", which is not known; did you mean "cost"?'],
     ['warn_at = 0', 'budget.warn_at must be a number from 0.01 to 1, not this number'],
-    ['on_exceeded = "kill"', 'budget.on_exceeded has "kill", which is none of end, ask'],
+    ['on_exceeded = "kill"', 'budget.on_exceeded has a value that is none of end, ask'],
     ['on_exceeded = 1', 'budget.on_exceeded must be one of "end", "ask", not this number'],
     ['hour = {}', 'budget.hour is not known'],
   ])('with a budget that is wrong: %s', (line, problem) => {
@@ -109,10 +109,10 @@ describe('a configuration', () => {
     ['[notify]\n__proto__ = true', 'notify.__proto__ is not known'],
     ['[notify]\nconstructor = true', 'notify.constructor is not known'],
     ['[notify]\n"\\u001b[31m" = 1', '"notify.\\u001b[31m" is not known'],
-    ['[notify]\non = ["fialed"]', 'notify.on has "fialed", which is not known; did you mean "failed"?'],
+    ['[notify]\non = ["fialed"]', 'notify.on has a value, which is not known; did you mean "failed"?'],
     [
       '[notify]\non = ["cheered"]',
-      'notify.on has "cheered", which is none of needs-input, budget, failed, lost, ended, done, idle, review',
+      'notify.on has a value that is none of needs-input, budget, failed, lost, ended, done, idle, review',
     ],
     [
       '[notify]\non = "failed"',

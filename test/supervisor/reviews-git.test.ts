@@ -263,6 +263,7 @@ describe('review watch', () => {
     ['no branch', [], 2],
     ['what is no repository', ['--branch', 'main', '--repo', '/'], 2],
     ['a branch that is no word', ['--branch', 'a b'], 2],
+    ['one pull request twice', ['--branch', 'main=17', '--branch', 'main=17'], 2],
   ])('with %s exits', async (_, more, code) => {
     commit('one');
     const [, ...how] = reviews.words({});

@@ -9,6 +9,7 @@ import { daemonPlace, lastDaemon } from '../../supervisor/daemon-place.ts';
 import { FINISH_WITHIN_MS } from './ending.ts';
 import type { Via } from './access.ts';
 import type { App } from './operation.ts';
+import { SECURITY_HEADERS } from './page.ts';
 
 /** An idle connection costs little; one that never asks costs that for ever. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -31,8 +32,28 @@ function serverFor(app: App, via: Via): Server {
     },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
+  refuseSafely(server);
   keepRoom(server);
   return server;
+}
+
+const NO_REQUEST: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** What never becomes a request is answered with the headers of every other answer too. */
+function refuseSafely(server: Server): void {
+  const headers = { ...SECURITY_HEADERS, connection: 'close', 'content-length': '0' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
+    if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else socket.end(`HTTP/1.1 ${NO_REQUEST[code] ?? '400 Bad Request'}\r\n${lines.join('')}\r\n`);
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(417, headers).end();
+  });
 }
 
 /**

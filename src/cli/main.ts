@@ -1,9 +1,11 @@
+import { ReeveError } from '../api/errors.ts';
 import { REPLACEMENT } from '../api/raw-bytes.ts';
 import { leaveClosedTerminal } from './closed-terminal.ts';
 import { renderHelp, renderVerbHelp } from './help.ts';
 import { watchOutput } from './lost-output.ts';
 import { printError } from './output.ts';
-import { parse } from './parse.ts';
+import { parse, suggesting } from './parse.ts';
+import type { Parsed } from './parse.ts';
 import { ownBuild } from '../supervisor/own-program.ts';
 import { VERBS } from './verbs.ts';
 
@@ -28,13 +30,22 @@ async function answer(given: readonly string[]): Promise<number> {
   switch (parsed.is) {
     case 'call':
       if (isReplaced) (await import('./raw-arguments.ts')).refuseStrayBytes(parsed.call);
-      return parsed.verb.execute(parsed.call);
+      return execute(parsed);
     case 'help':
       process.stdout.write(`${'name' in parsed.of ? renderVerbHelp(parsed.of) : renderHelp(parsed.of)}\n`);
       return 0;
     case 'version':
       process.stdout.write(`${version()}\n`);
       return 0;
+  }
+}
+
+async function execute({ verb, call, meant }: Extract<Parsed, { is: 'call' }>): Promise<number> {
+  try {
+    return await verb.execute(call);
+  } catch (error) {
+    // What was taken for a session's name may be a mistyped second word.
+    throw error instanceof ReeveError && error.code === 'not_found' ? suggesting(meant, error) : error;
   }
 }
 

@@ -60,7 +60,13 @@ export interface Verb {
 export class InvalidValue extends Error {}
 
 export type Parsed =
-  | { readonly is: 'call'; readonly verb: Verb; readonly call: Call }
+  | {
+      readonly is: 'call';
+      readonly verb: Verb;
+      readonly call: Call;
+      /** The verb of two words that its first word may have been meant for, as in `usage ad`. */
+      readonly meant: string | undefined;
+    }
   /** Of one verb, of those that begin with the same word, or of all. */
   | { readonly is: 'help'; readonly of: Verb | readonly Verb[] }
   | { readonly is: 'version' };
@@ -77,7 +83,14 @@ export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
   if (isHelp(first)) return { is: 'help', of: verbs };
   if (first === 'help') return helpAbout(verbs, args.slice(1));
   const { verb, rest } = verbAt(verbs, args);
-  if (verb !== null) return parseCall(verb, rest);
+  if (verb !== null) {
+    const meant = verb.name === first ? verbOfTwoMeant(verbs, first, rest[0]) : undefined;
+    try {
+      return parseCall(verb, rest, meant);
+    } catch (error) {
+      throw suggesting(meant, error);
+    }
+  }
   // The first word of several verbs, with none of their second ones.
   const alike = startingWith(verbs, first);
   const [second] = rest;
@@ -86,12 +99,7 @@ export function parse(verbs: readonly Verb[], args: readonly string[]): Parsed {
     second === undefined
       ? `\`${first}\` needs a second word: ${alike.map(({ name }) => name.slice(first.length + 1)).join(', ')}`
       : `There is no verb ${quoted(`${first} ${second}`)}`,
-    second === undefined
-      ? undefined
-      : nearest(
-          `${first} ${second}`,
-          alike.map(({ name }) => name),
-        ),
+    verbOfTwoMeant(verbs, first, second),
   );
 }
 
@@ -116,43 +124,70 @@ function verbAt(
   if (ofOne !== undefined) return { verb: ofOne, rest };
   if (startingWith(verbs, first).length > 0) return { verb: null, rest };
   const kind = first.startsWith('-') ? 'flag' : 'verb';
-  throw usage(
-    `There is no ${kind} ${quoted(first)}`,
-    ELSEWHERE[first] ??
-      nearest(
-        first,
-        verbs.map(({ name }) => name),
-      ),
-  );
+  throw usage(`There is no ${kind} ${quoted(first)}`, verbMeant(verbs, first, rest[0]));
+}
+
+function verbMeant(verbs: readonly Verb[], first: string, second: string | undefined): string | undefined {
+  const firsts = verbs.map(({ name }) => name.split(' ')[0] ?? name);
+  const known = ELSEWHERE.has(first) ? first : nearest(first, [...firsts, ...ELSEWHERE.keys()]);
+  if (known === undefined) return undefined;
+  const meant = ELSEWHERE.get(known) ?? known;
+  return verbOfTwoMeant(verbs, meant, second) ?? meant;
+}
+
+function verbOfTwoMeant(
+  verbs: readonly Verb[],
+  first: string,
+  second: string | undefined,
+): string | undefined {
+  const alike = startingWith(verbs, first).map(({ name }) => name);
+  if (second === undefined || second.startsWith('-') || alike.length === 0) return undefined;
+  const elsewhere = `${first} ${ELSEWHERE.get(second) ?? second}`;
+  if (alike.includes(elsewhere)) return elsewhere;
+  // Where the second word may also be an argument, more than one slip is rather that.
+  const takesWord = verbs.some((verb) => verb.name === first && verb.arguments.length > 0);
+  return nearest(`${first} ${second}`, alike, takesWord ? 1 : 2);
+}
+
+/** The same error, with this in the place of its hint. */
+export function suggesting(meant: string | undefined, error: unknown): unknown {
+  if (meant === undefined || !(error instanceof ReeveError)) return error;
+  const { code, message, details } = error;
+  return new ReeveError(code, message, { hint: didYouMean(meant), details, cause: error });
 }
 
 /** What other tools call it. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  ps: 'ls',
-  list: 'ls',
-  status: 'ls',
-  start: 'run',
-  exec: 'run',
-  new: 'run',
-  info: 'show',
-  inspect: 'show',
-  history: 'why',
-  log: 'logs',
-  tail: 'logs',
-  end: 'stop',
-  delete: 'rm',
-  remove: 'rm',
-  prune: 'rm',
-  daemon: 'serve',
-  check: 'doctor',
-  version: '--version',
-};
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['ps', 'ls'],
+  ['list', 'ls'],
+  ['status', 'ls'],
+  ['sessions', 'ls'],
+  ['start', 'run'],
+  ['exec', 'run'],
+  ['new', 'run'],
+  ['restart', 'run --force or resume'],
+  ['continue', 'resume'],
+  ['info', 'show'],
+  ['inspect', 'show'],
+  ['history', 'why'],
+  ['log', 'logs'],
+  ['tail', 'logs'],
+  ['spend', 'usage'],
+  ['cost', 'usage'],
+  ['end', 'stop'],
+  ['delete', 'rm'],
+  ['remove', 'rm'],
+  ['prune', 'rm'],
+  ['daemon', 'serve'],
+  ['check', 'doctor'],
+  ['version', '--version'],
+]);
 
 function startingWith(verbs: readonly Verb[], word: string): readonly Verb[] {
   return verbs.filter(({ name }) => name.startsWith(`${word} `));
 }
 
-function parseCall(verb: Verb, args: readonly string[]): Parsed {
+function parseCall(verb: Verb, args: readonly string[], meant: string | undefined): Parsed {
   const words: string[] = [];
   const flags: Record<string, FlagValue> = {};
   const rest = [...args];
@@ -170,7 +205,7 @@ function parseCall(verb: Verb, args: readonly string[]): Parsed {
   }
   checkArguments(verb, words);
   checkExclusions(verb, flags);
-  return { is: 'call', verb, call: { words, command: rest, flags } };
+  return { is: 'call', verb, call: { words, command: rest, flags }, meant };
 }
 
 function takeFlag(verb: Verb, word: string, rest: string[], flags: Record<string, FlagValue>): void {
@@ -212,7 +247,7 @@ function readValue(flag: Flag, text: string, verb: Verb): string | number {
 function checkArguments(verb: Verb, words: readonly string[]): void {
   const missing = verb.arguments.filter(({ optional }) => optional !== true)[words.length];
   if (missing !== undefined)
-    throw usage(`\`${verb.name}\` needs a ${missing.name}: ${missing.says}`, undefined, verb);
+    throw usage(`\`${verb.name}\` needs ${withArticle(missing.name)}: ${missing.says}`, undefined, verb);
   const last = verb.arguments.at(-1);
   const extra = words[verb.arguments.length];
   if (extra !== undefined && last?.many !== true) {
@@ -225,7 +260,7 @@ function checkArguments(verb: Verb, words: readonly string[]): void {
     if (choices !== undefined && wrong !== undefined) {
       throw usage(
         `The ${name} cannot be ${quoted(wrong)}; it is one of ${choices.join(', ')}`,
-        undefined,
+        nearest(wrong, choices),
         verb,
       );
     }
@@ -242,8 +277,16 @@ function checkExclusions(verb: Verb, flags: Readonly<Record<string, unknown>>): 
 
 function usage(message: string, suggestion?: string, verb?: Verb): ReeveError {
   const help = `See: reeve ${verb === undefined ? '' : `${verb.name} `}--help`;
-  const hint = suggestion === undefined ? help : `Did you mean ${suggestion}?`;
+  const hint = suggestion === undefined ? help : didYouMean(suggestion);
   return new ReeveError('usage', `${message}.`, { hint });
+}
+
+function didYouMean(suggestion: string): string {
+  return `Did you mean ${suggestion}?`;
+}
+
+function withArticle(name: string): string {
+  return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`;
 }
 
 function split(word: string): [name: string, value?: string] {

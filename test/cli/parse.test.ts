@@ -61,6 +61,26 @@ describe('the words of a call', () => {
     [['ps'], 'Did you mean ls?'],
     [['start'], 'Did you mean run?'],
     [['attahc', 'a'], 'Did you mean attach?'],
+    [['rnu', '--', 'x'], 'Did you mean run?'],
+    [['psot', 'a'], 'Did you mean stop?'],
+    [['stauts'], 'Did you mean ls?'],
+    [['sessions'], 'Did you mean ls?'],
+    [['restart', 'a'], 'Did you mean run --force or resume?'],
+    [['spend'], 'Did you mean usage?'],
+    [['update'], 'See: reeve --help'],
+    [['constructor'], 'See: reeve --help'],
+    [['reviw'], 'Did you mean review?'],
+    [['reviw', 'lst'], 'Did you mean review ls?'],
+    [['sumbit', 'show', 'a'], 'Did you mean submit show?'],
+    [['review', 'list'], 'Did you mean review ls?'],
+    [['submit', 'lst'], 'Did you mean submit ls?'],
+    [['submit', 'list', '--refused'], 'Did you mean submit ls?'],
+    [['submit', '-d', 'x'], 'See: reeve submit --help'],
+    [['usage', 'ad', '--model', 'm'], 'Did you mean usage add?'],
+    [['budget', 'ste', 'a', '--none'], 'Did you mean budget set?'],
+    [['budget', 'a', '--none'], 'See: reeve budget --help'],
+    [['hooks', 'stauts', 'claude'], 'Did you mean status?'],
+    [['hooks', 'status', 'cluade'], 'Did you mean claude?'],
     [['run', '--detatch', 'x'], 'Did you mean --detach?'],
     [['frobnicate'], 'See: reeve --help'],
     [['ls', '--frobnicate'], 'See: reeve ls --help'],
@@ -77,6 +97,25 @@ describe('the words of a call', () => {
     ]),
   ])('%j are refused with a hint', (args, hint) => {
     expect(outcome(...args)).toEqual({ code: 'usage', hint });
+  });
+
+  it.each([
+    [['usage', 'ad'], 'usage add'],
+    [['budget', 'ste'], 'budget set'],
+    [['budget', 'web'], undefined],
+    [['usage', 'list'], undefined],
+    [['usage', '--all'], undefined],
+    [['show', 'ad'], undefined],
+  ])('%j are called, and may have been meant for a verb of two words', (args, meant) => {
+    expect(parse(VERBS, args)).toMatchObject({ is: 'call', meant });
+  });
+
+  it.each([
+    [['hooks'], '`hooks` needs an action:'],
+    [['submit', 'show'], '`submit show` needs an id:'],
+    [['show'], '`show` needs a session:'],
+  ])('%j lack an argument, which is named with its article', (args, message) => {
+    expect(() => parse(VERBS, args)).toThrow(message);
   });
 
   it('whatever they are, end in a call, a help, a version or a usage error', () => {

@@ -142,3 +142,11 @@ it('cannot be given by the library what the command line cannot spell', async ()
     await reeve.close();
   }
 });
+
+it('is suggested when it is mistyped, unless a session has that name', async () => {
+  const stderrOf = async (...words: readonly string[]) => (await sandbox.reeve(['usage', ...words])).stderr;
+  expect(await stderrOf('ad')).toContain('Did you mean usage add?');
+  expect(await stderrOf('web')).toContain('`reeve ls --all` lists the sessions.');
+  await sandbox.reeve(['run', '-s', 'ad', '--', 'true']);
+  expect(await stderrOf('ad')).not.toContain('Did you mean');
+});

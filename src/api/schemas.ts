@@ -195,7 +195,7 @@ const spending = {
   output: z.int().openapi({ description: 'All that was written, reasoning included.' }),
   cacheRead: z.int(),
   cacheWrite: z.int(),
-  reasoning: z.int().openapi({ description: 'The part of the output that nobody saw.' }),
+  reasoning: z.int().openapi({ description: 'Reasoning tokens, part of the output.' }),
   total: z.int(),
   late: z.int().openapi({ description: 'Of the total, after its run had been superseded, or was over.' }),
   cost: nullable(z.number()).openapi({

@@ -7,7 +7,7 @@ export const DAEMON_VERBS: readonly Verb[] = [
   {
     name: 'serve',
     group: 'The daemon',
-    says: 'an HTTP API and a live page, and what ticks; nothing depends on it',
+    says: 'run the background daemon: HTTP API, web page, notifications; it is optional',
     arguments: [
       {
         name: 'action',

@@ -29,7 +29,7 @@ const HOW = [
     name: 'grace',
     value: 'SECONDS',
     read: seconds,
-    says: 'between asking an obsolete reviewer to end and killing it (10)',
+    says: 'between asking an outdated reviewer to end and killing it (10)',
   },
 ] as const;
 
@@ -42,7 +42,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
   {
     name: 'review trigger',
     group: 'Reviews',
-    says: 'have these heads reviewed; what is obsolete is ended first, what is done is not done again',
+    says: 'ask for reviews of these commits; outdated reviews are ended, finished ones are not repeated',
     arguments: [],
     flags: [
       WORKER,
@@ -54,7 +54,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
         read: directory,
         says: 'where the heads are found (default: where the worker runs)',
       },
-      { name: 'again', says: 'also what was reviewed already' },
+      { name: 'again', says: 'review again even if already reviewed' },
       ASSUME_GONE,
       JSON_FLAG,
     ],
@@ -79,7 +79,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
   {
     name: 'review submit',
     group: 'Reviews',
-    says: 'from inside a reviewer: what it found (fenced)',
+    says: 'from inside a reviewer: what it found (only from the current run)',
     arguments: [],
     flags: [
       { name: 'run', value: 'REVIEW', says: 'the id of the review, as the reviewer’s queue has it' },
@@ -97,7 +97,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
   {
     name: 'review cancel',
     group: 'Reviews',
-    says: 'give reviews up; a reviewer with nothing else to do is ended first',
+    says: 'cancel reviews; a reviewer that is no longer needed is ended first',
     arguments: [{ name: 'review', says: 'its id, or a unique beginning of it', optional: true }],
     flags: [
       WORKER,
@@ -111,7 +111,7 @@ export const REVIEW_VERBS: readonly Verb[] = [
   {
     name: 'review watch',
     group: 'Reviews',
-    says: 'trigger whenever a branch’s head has moved and come to rest, until Ctrl-C',
+    says: 'review a branch each time its head moves and then stays unchanged, until Ctrl-C',
     arguments: [],
     flags: [
       WORKER,

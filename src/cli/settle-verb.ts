@@ -4,7 +4,7 @@ import type { Verb } from './parse.ts';
 export const SETTLE: Verb = {
   name: 'settle',
   group: 'Ending',
-  says: 'look once more at runs in doubt, each for itself, end what is left of them, and record it',
+  says: 'check runs in doubt again, end what is left of them, and record the result',
   arguments: [
     { name: 'session', says: 'a name, an id, or a unique beginning of an id', many: true, optional: true },
   ],

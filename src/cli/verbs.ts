@@ -2,13 +2,13 @@
  * The verbs, their flags and what they do, as a table: parsing, help and completion all read it. A verb's code is
  * loaded only when it is called; and there is no parser library to load before it, for a start is mostly loading.
  */
-import { MAX_REPORTED_TOKENS } from '../lifecycle/usage.ts';
 import { isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
 import { DAEMON_VERBS } from './daemon-verbs.ts';
 import { directory, JSON_FLAG, seconds } from './flag-values.ts';
 import { InvalidValue } from './parse.ts';
 import type { Verb } from './parse.ts';
 import { NOTIFY_VERBS } from './notify-verbs.ts';
+import { REPORT_VERBS } from './report-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 import { SETTLE } from './settle-verb.ts';
 import { UNINSTALL } from './uninstall-verb.ts';
@@ -34,11 +34,6 @@ function limit(kind: 'cost' | 'minutes'): (text: string) => number {
     if (/^\d+(\.\d+)?$/.test(text) && isLimit(kind, Number(text))) return Number(text);
     throw new InvalidValue('it takes a number above 0');
   };
-}
-
-function reportedTokens(text: string): number {
-  if (/^\d{1,13}$/.test(text) && Number(text) <= MAX_REPORTED_TOKENS) return Number(text);
-  throw new InvalidValue(`it takes a whole number, from 0 to ${MAX_REPORTED_TOKENS}`);
 }
 
 const BUDGET_FLAGS = [
@@ -74,7 +69,10 @@ const START_FLAGS = [
     says: 'when the session has a live owner: refuse (default), attach or retire',
   },
   { name: 'force', says: 'the same as --on-live retire' },
-  { name: 'unmanaged', says: 'with --on-live retire: also end a process of it that Reeve did not start' },
+  {
+    name: 'unmanaged',
+    says: 'with --on-live retire: also end a process of the same conversation that Reeve did not start',
+  },
   {
     name: 'harness',
     value: 'NAME',
@@ -98,7 +96,7 @@ const ASSUME_GONE = {
 
 /** The others are the command's own. */
 const START_EXITS = [
-  { code: 1, when: 'the command returned 0 without doing what it was started for' },
+  { code: 1, when: 'the command exited 0, but began another conversation than the one it was asked for' },
   { code: 7, when: 'nobody knows how the command ended' },
   { code: 8, when: 'the run was ended at its budget' },
 ] as const;
@@ -116,7 +114,6 @@ const SHIM_NAMES = [...HOOK_TARGETS, 'code'] as const;
 const run = () => import('./commands/run.ts');
 const look = () => import('./commands/look.ts');
 const end = () => import('./commands/end.ts');
-const report = () => import('./commands/report.ts');
 
 export const VERBS: readonly Verb[] = [
   {
@@ -206,7 +203,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'top',
     group: 'Looking',
-    says: 'the same, live: look, attach, stop and resume with single keys',
+    says: 'show the sessions live; attach, stop and resume them with single keys',
     arguments: [],
     flags: [JSON_FLAG],
     execute: async ({ flags }) => (await import('./commands/top.ts')).top(flags),
@@ -297,7 +294,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'kill',
     group: 'Ending',
-    says: 'the same without a grace',
+    says: 'kill a run at once, and prove it gone',
     arguments: [SESSION],
     flags: [ASSUME_GONE, JSON_FLAG],
     exits: STOP_EXITS,
@@ -327,7 +324,7 @@ export const VERBS: readonly Verb[] = [
     group: 'Budgets',
     says: 'change what a session may spend; what was spent stays spent',
     arguments: [SESSION],
-    flags: [...BUDGET_FLAGS, { name: 'none', says: 'no limit of its own any more' }, JSON_FLAG],
+    flags: [...BUDGET_FLAGS, { name: 'none', says: 'remove the session’s own limits' }, JSON_FLAG],
     execute: async ({ words: [session = ''], flags }) =>
       (await import('./commands/budget.ts')).budgetSet(session, flags),
   },
@@ -387,71 +384,18 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'heartbeat',
     group: 'Ending',
-    says: 'from inside a run: say that it is at work (fenced)',
+    says: 'from inside a run: say that it is at work (only from the current run)',
     arguments: [],
     flags: [JSON_FLAG],
     execute: async ({ flags }) => (await end()).heartbeat(flags),
   },
-  {
-    name: 'submit',
-    group: 'Reporting',
-    says: 'from inside a run: hand in a text, once (fenced; a late one is kept aside)',
-    arguments: [],
-    flags: [
-      { name: 'data', value: 'FILE', says: 'the text: a file, or - for standard input' },
-      { name: 'key', value: 'KEY', says: 'what makes it the same when sent again (default: its content)' },
-      JSON_FLAG,
-    ],
-    execute: async ({ flags }) => (await report()).submit(flags),
-  },
-  {
-    name: 'submit ls',
-    group: 'Reporting',
-    says: 'what runs handed in, the latest first',
-    arguments: [{ ...SESSION, optional: true }],
-    flags: [{ name: 'refused', says: 'only what came too late and was kept aside' }, JSON_FLAG],
-    execute: async ({ words: [session], flags }) => (await report()).submitLs(session, flags),
-  },
-  {
-    name: 'submit show',
-    group: 'Reporting',
-    says: 'print what was handed in',
-    arguments: [{ name: 'id', says: 'of the submission, or a unique beginning of it' }],
-    flags: [JSON_FLAG],
-    execute: async ({ words: [id = ''], flags }) => (await report()).submitShow(id, flags),
-  },
-  {
-    name: 'usage add',
-    group: 'Reporting',
-    says: 'from inside a run of a plain command: report what it spent (fenced)',
-    arguments: [],
-    flags: [
-      { name: 'model', value: 'MODEL', says: 'which model was paid for' },
-      { name: 'input', value: 'TOKENS', read: reportedTokens, says: 'read afresh' },
-      { name: 'output', value: 'TOKENS', read: reportedTokens, says: 'written, reasoning included' },
-      { name: 'cache-read', value: 'TOKENS', read: reportedTokens, says: 'read from a cache' },
-      { name: 'cache-write', value: 'TOKENS', read: reportedTokens, says: 'read and put into a cache' },
-      {
-        name: 'reasoning',
-        value: 'TOKENS',
-        read: reportedTokens,
-        says: 'the part of the output that nobody saw',
-      },
-      {
-        name: 'key',
-        value: 'KEY',
-        says: 'what makes it the same when sent again (without: every call counts)',
-      },
-      JSON_FLAG,
-    ],
-    execute: async ({ flags }) => (await report()).usageAdd(flags),
-  },
+  ...REPORT_VERBS,
   ...NOTIFY_VERBS,
   ...DAEMON_VERBS,
   {
     name: 'doctor',
     group: 'Reeve itself',
-    says: 'whether the promises can be kept on this machine',
+    says: 'check whether this machine can keep Reeve’s promises',
     arguments: [],
     flags: [JSON_FLAG],
     exits: [
@@ -483,7 +427,11 @@ export const VERBS: readonly Verb[] = [
     group: 'Reeve itself',
     says: 'print a completion script for bash, zsh or fish',
     arguments: [
-      { name: 'shell', says: 'bash, zsh or fish', choices: ['bash', 'zsh', 'fish', 'words'] },
+      {
+        name: 'shell',
+        says: 'bash, zsh or fish; words is what their scripts ask',
+        choices: ['bash', 'zsh', 'fish', 'words'],
+      },
       {
         name: 'word',
         says: 'with words: those behind `reeve`, the last one to be completed',

@@ -49,6 +49,16 @@ const listed = async (...words: readonly string[]) =>
   (await jsonOf<SubmissionsView>('submit', 'ls', ...words)).submissions;
 const TAKE_OVER = ['--on-live', 'retire', '--grace', '0'];
 
+describe('a list without submissions', () => {
+  it('says so in a sentence', async () => {
+    const listOf = async (...words: readonly string[]) =>
+      (await sandbox.reeve(['submit', 'ls', ...words])).stdout.trim();
+    expect(await listOf()).toBe('No submissions yet. From inside a run: reeve submit --data FILE');
+    expect(await listOf('--refused')).toBe('No submission came too late.');
+    expect(await listed()).toEqual([]);
+  });
+});
+
 describe('a submission', () => {
   it('from inside a run is accepted, listed and shown to the byte', async () => {
     const data = '\uFEFFfound:\r\n\tit\'s "here" ? 😀\u0007 no newline';

@@ -10,6 +10,7 @@ import type { Submitted } from '../../supervisor/submit.ts';
 import { LEFT, outputWidth, print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { painted, span } from '../render/line.ts';
+import { dim } from '../render/style.ts';
 import { openPatiently } from '../with-reeve.ts';
 
 interface SubmitOptions extends OutputOptions {
@@ -65,12 +66,19 @@ export async function submitLs(
   try {
     const found = await reeve.submissions({ session, refused: options.refused });
     const lines = found.submissions.map((each) => painted([span(lineOf(each))], outputWidth()));
-    print(options, found, [...lines, ...(found.isCut ? ['… and earlier ones.'] : [])].join('\n'));
+    const text =
+      lines.length === 0
+        ? dim(options.refused === true ? NONE_REFUSED : NONE)
+        : [...lines, ...(found.isCut ? ['… and earlier ones.'] : [])].join('\n');
+    print(options, found, text);
     return 0;
   } finally {
     await reeve.close();
   }
 }
+
+const NONE = 'No submissions yet. From inside a run: reeve submit --data FILE';
+const NONE_REFUSED = 'No submission came too late.';
 
 function lineOf({ at, id, session, run, bytes, because }: SubmissionView): string {
   const verdict = because === null ? 'accepted' : `refused: ${because}`;
@@ -94,7 +102,7 @@ type UsageFlags = OutputOptions & Partial<AddUsageRequest>;
 
 export async function usageAdd({ json, model, ...spent }: UsageFlags): Promise<number> {
   if (model === undefined) {
-    throw new ReeveError('usage', '`usage add` needs --model: which model was paid for.', {
+    throw new ReeveError('usage', '`usage add` needs --model: the model that was used.', {
       hint: 'See: reeve usage add --help',
     });
   }

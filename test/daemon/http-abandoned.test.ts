@@ -20,6 +20,30 @@ afterEach(async () => {
   await sandbox.cleanUp();
 });
 
+it('what never becomes a request has an answer as safe as any other', async () => {
+  const host = `Host: 127.0.0.1:${daemon.port}`;
+  for (const [text, status] of [
+    ['nonsense\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\n${host}\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    [`GET / HTTP/1.1\r\n${host}\r\nExpect: wonders\r\n\r\n`, 417],
+  ] as const) {
+    const socket = connect(daemon.port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => (answer += String(chunk)));
+    // Who is refused before all was sent cannot send the rest; the answer is there all the same.
+    socket.on('error', () => {});
+    socket.write(text);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+    for (const header of [
+      'content-security-policy: ',
+      'x-content-type-options: nosniff',
+      'cache-control: no-store',
+    ])
+      expect(answer).toContain(header);
+  }
+});
+
 describe('a request that is broken off in its body', () => {
   const LENGTH = ['content-length: 1000', '{"argv":["tr'] as const;
   const CHUNKED = ['transfer-encoding: chunked', '5\r\n{"arg\r\n'] as const;

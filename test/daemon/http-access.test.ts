@@ -166,24 +166,6 @@ describe('a page that sends a request', () => {
     }
   });
 
-  it('is answered safely also where it never becomes one', async () => {
-    const host = `Host: 127.0.0.1:${daemon.port}`;
-    for (const [text, status] of [
-      ['nonsense\r\n\r\n', 400],
-      [`GET / HTTP/1.1\r\n${host}\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
-      [`GET / HTTP/1.1\r\n${host}\r\nExpect: wonders\r\n\r\n`, 417],
-    ] as const) {
-      const answer = await raw(text);
-      expect(answer).toContain(`HTTP/1.1 ${status} `);
-      for (const name of [
-        'content-security-policy',
-        'x-content-type-options: nosniff',
-        'cache-control: no-store',
-      ])
-        expect(answer).toContain(name);
-    }
-  });
-
   it('may lead a person to the page, which holds nothing, and to nothing else', async () => {
     const coming = {
       'sec-fetch-site': 'cross-site',

@@ -1,5 +1,6 @@
 /** Brings what the record says of living runs in line with what is so. Its cost grows with live runs, not with history. */
 import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import {
   decideReconcile,
@@ -12,6 +13,7 @@ import {
 import type { ReconcileDecision } from '../lifecycle/reconcile.ts';
 import type { ExitReading } from '../lifecycle/exit.ts';
 import type { Liveness } from '../lifecycle/process-identity.ts';
+import { directoryOf } from '../lifecycle/reach.ts';
 import type { LiveRun, Run } from '../lifecycle/run.ts';
 import { checkpoint } from '../process/checkpoint.ts';
 import { probe } from '../process/liveness.ts';
@@ -23,6 +25,7 @@ import type { Context } from './context.ts';
 import { continueKeeper, isForsaken } from './continue-keeper.ts';
 import { describeSurvivors } from './describe-members.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
+import { homeAt } from './home.ts';
 import { probeRun, recordedHarnessSoFar, runDirectory } from './liveness.ts';
 import { obstacleTo } from './obstacle.ts';
 import { notJudged } from './reach.ts';
@@ -128,9 +131,18 @@ function isAnothers(context: Context, run: LiveRun): boolean {
 
 function exitOf(context: Context, run: LiveRun, liveness: Liveness): ExitReading {
   if (liveness.is !== 'dead') return { kind: 'none' };
-  const exit = readExit(runDirectory(context, run.id), run.id);
+  const exit = recordedExit(context, run);
   // What the kernel has counted since a restart says nothing of a run before it.
   return exit.kind === 'none' && liveness.proof === 'rebooted' ? { kind: 'none' } : exit;
+}
+
+/** The keeper wrote it where its run was begun, which a copy of the state directory is not. */
+function recordedExit(context: Context, run: LiveRun): ExitReading {
+  const own = readExit(runDirectory(context, run.id), run.id);
+  const home = directoryOf(run);
+  if (own.kind !== 'none' || home === null) return own;
+  const there = readExit(join(homeAt(home).runs, run.id), run.id);
+  return there.kind === 'none' ? own : there;
 }
 
 async function carryOut(

@@ -259,6 +259,22 @@ describe('a database restored from before a resume', () => {
   });
 });
 
+it('a copy of the state directory, used after the original was made anew, knows how a run ended there', async () => {
+  const wait = `until [ -e ${sandbox.path('go')} ]; do sleep 0.02; done; exit 5`;
+  const { run, keeper } = await launchIn(sandbox, 'web', 'sh', '-c', wait);
+  const copy = sandbox.path('copied');
+  cpSync(sandbox.home, copy, { recursive: true });
+  rmSync(sandbox.home, { recursive: true });
+  expect((await sandbox.list()).map((each) => each.run.id)).toEqual([run.id]);
+  writeFileSync(sandbox.path('go'), '');
+  await eventually('its keeper is gone', () => !isAlive(keeper));
+  const original = sandbox.home;
+  for (const home of [copy, original]) {
+    sandbox.env['REEVE_HOME'] = home;
+    expect((await sandbox.show('web')).run).toMatchObject({ id: run.id, outcome: 'failed', exitCode: 5 });
+  }
+});
+
 describe('a copy of the store in another state directory', () => {
   const copyTo = (name: string, ...parts: readonly string[]) => {
     const home = sandbox.path(name);

@@ -73,6 +73,34 @@ export function prepareDaemonPlace(home: Home): DaemonPlace {
   return place;
 }
 
+/** Throws when a daemon could not listen there, unless it is where the one listens that is to be replaced. */
+export async function requirePort(machine: Machine, port: number): Promise<void> {
+  if (lastDaemon(machine.home)?.port === port) return;
+  const { createServer } = await import('node:net');
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(portRefused(port, error)));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve()));
+  });
+}
+
+const PORT_REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there',
+  EACCES: 'this user may not listen there',
+};
+
+export function portRefused(port: number, error: unknown): ReeveError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
+  return new ReeveError(
+    'failed',
+    `Port ${port} of the loopback cannot be had: ${PORT_REASONS[code] ?? code}.`,
+    {
+      hint: 'Choose another with --port, or leave it out.',
+      cause: error,
+    },
+  );
+}
+
 /** Whoever only looks whether the lock is held has it for a moment; a daemon keeps it. */
 const LOOK_MS = 500;
 

@@ -94,6 +94,14 @@ describe('one daemon a state directory', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     expect((await sandbox.reeve(['serve', '--detach', '--port', String(port)])).code).toBe(1);
     expect((await sandbox.reeve(['serve', 'status'])).code).toBe(3);
+    // The one that is there is not given up for it.
+    const { pid } = await serve();
+    const refused = await sandbox.reeve(['serve', '--detach', '--replace', '--port', String(port)]);
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('another program listens there'),
+    });
+    expect(await sandbox.json(['serve', 'status'])).toMatchObject({ pid });
     other.close();
   });
 

@@ -18,6 +18,7 @@ import {
   findDaemon,
   prepareDaemonPlace,
   requireOwn,
+  requirePort,
   stopDaemon,
   summarise,
 } from '../../supervisor/daemon-place.ts';
@@ -51,6 +52,7 @@ export async function serve(action: string | undefined, options: ServeOptions): 
   readConfig(machine.environment);
   await checkEnvironment(machine.environment);
   if (options.replace === true) {
+    if (options.port !== undefined) await requirePort(machine, options.port);
     await tryStoreBesideOther();
     await displaceDaemon(machine);
   }

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { ReeveError } from '../../api/errors.ts';
 import type { Context } from '../../supervisor/context.ts';
-import { daemonPlace, lastDaemon } from '../../supervisor/daemon-place.ts';
+import { daemonPlace, lastDaemon, portRefused } from '../../supervisor/daemon-place.ts';
 import { FINISH_WITHIN_MS } from './ending.ts';
 import type { Via } from './access.ts';
 import type { App } from './operation.ts';
@@ -121,10 +121,7 @@ export async function listenOnLoopback(
       return { server, port: typeof address === 'object' && address !== null ? address.port : candidate };
     } catch (error) {
       if (index < candidates.length - 1) continue;
-      throw new ReeveError('failed', `Port ${candidate} of the loopback cannot be had: ${String(error)}.`, {
-        hint: 'Choose another with --port, or leave it out.',
-        cause: error,
-      });
+      throw portRefused(candidate, error);
     }
   }
   throw new Error('There is always a candidate.');

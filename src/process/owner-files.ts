@@ -15,6 +15,7 @@ import type { Announcement } from '../lifecycle/announcement.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 import { isThere, readFile, readText } from './reading.ts';
 import { userHome } from './user-home.ts';
+import { wholePath } from './whole-path.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +25,9 @@ const NAME = 'reeve-owners';
 export function ownersDirectory(environment: Environment): string {
   const state = environment['XDG_STATE_HOME'];
   const wanted = join(
-    state !== undefined && state.startsWith('/') ? state : join(userHome(environment), '.local', 'state'),
+    state !== undefined && state.startsWith('/')
+      ? wholePath('XDG_STATE_HOME', state)
+      : join(userHome(environment), '.local', 'state'),
     NAME,
   );
   if (isUsable(wanted)) return wanted;

@@ -400,14 +400,14 @@ function describeSubmission(): void {
     const again = submissionOf(id, changes);
     expect(await two.submitReview(again)).toStrictEqual({
       is: 'refused',
-      because: expect.stringMatching(/submitted/),
+      because: expect.stringMatching(/already has a verdict \(approve\)/),
       isKept: true,
     });
     const [record] = await two.reviews({ reference: id });
     expect({ is: 'accepted', review: record?.review }).toStrictEqual(first);
     expect(await two.reviewTexts(id)).toStrictEqual({
       body: 'fïne 😀',
-      late: { body: again.body, because: expect.stringMatching(/submitted/) },
+      late: { body: again.body, because: expect.stringMatching(/already has a verdict \(approve\)/) },
     });
   });
 

@@ -68,7 +68,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   if (owner !== null) chownSync(directory, owner.uid, owner.gid);
   const server = new Server(programs.postgres, directory, owner ?? {}, options.settings ?? []);
   const stop = async () => {
-    await server.halt();
+    // Its data is removed: two hundred databases are not written out for that, which takes a busy disk a minute.
+    await server.halt('SIGQUIT');
     guardian.stdin?.end();
     if (guardian.exitCode === null) await once(guardian, 'exit');
   };
@@ -168,11 +169,11 @@ class Server {
     await readiness(server);
   }
 
-  async halt(): Promise<void> {
+  /** SIGINT is PostgreSQL's fast shutdown: open connections are told and cut. At once, with SIGQUIT, nothing is kept. */
+  async halt(how: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const server = this.#process;
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
-    // SIGINT is PostgreSQL's fast shutdown: open connections are told and cut.
-    server.kill('SIGINT');
+    server.kill(how);
     await once(server, 'exit');
   }
 }

@@ -373,10 +373,13 @@ describe('a child', () => {
     const parent = await startObeying(sandbox, 'parent');
     const child = await startChild(parent, 'child', '--on-parent-end', 'adopt', '--adopt-within', '1');
     await sandbox.json(['stop', 'parent']);
-    expect(isAlive(child.keeper)).toBe(true);
     await eventually('its end', () => !isAlive(child.keeper));
     const end = await withStore(async (store) => (await store.run(child.detail.run.id))?.ending);
     expect(end).toMatchObject({ outcome: 'cancelled', actor: 'keeper' });
+    const events = await withStore((store) => store.eventsOf(child.detail.id));
+    const at = (wanted: string) => events.find(({ kind }) => kind === wanted)?.atMs ?? Number.NaN;
+    // It had its time.
+    expect(at('run.ended') - at('child.waiting')).toBeGreaterThanOrEqual(1_000);
   });
 
   it('that nobody adopts in time is ended by whoever looks', async () => {

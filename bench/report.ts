@@ -88,5 +88,7 @@ function programNotFound(error: unknown): string | null {
   if (!(error instanceof Error && 'code' in error && 'syscall' in error && 'path' in error)) return null;
   const { code, syscall, path } = error;
   const isBareName = typeof path === 'string' && !path.includes('/');
-  return code === 'ENOENT' && String(syscall).startsWith('spawn') && isBareName ? path : null;
+  // With a directory on the path that this user may not search, it is the other one.
+  const isNotFound = code === 'ENOENT' || code === 'EACCES';
+  return isNotFound && String(syscall).startsWith('spawn') && isBareName ? path : null;
 }

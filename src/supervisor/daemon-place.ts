@@ -123,13 +123,16 @@ function isServed(home: Home, waitMs: number): boolean {
 
 /** Only by the one that holds the lock. */
 export function recordDaemon(machine: Machine, port: number): DaemonRecord {
-  const { record } = daemonPlace(machine.home);
-  const written: DaemonRecord = {
+  return write(machine.home, {
     process: identify(machine.table, process.pid),
     startedAtMs: Date.now(),
     ...ownBuild(),
     port,
-  };
+  });
+}
+
+function write(home: Home, written: DaemonRecord): DaemonRecord {
+  const { record } = daemonPlace(home);
   writeFileSync(`${record}.new`, `${JSON.stringify(written)}\n`, { mode: 0o600 });
   renameSync(`${record}.new`, record);
   return written;
@@ -137,20 +140,17 @@ export function recordDaemon(machine: Machine, port: number): DaemonRecord {
 
 /** Before the port is free for anybody. */
 export function noteLeaving(machine: Machine): void {
-  const { record } = daemonPlace(machine.home);
   const own = lastDaemon(machine.home);
   const atMs = machine.table.awakeMs();
-  if (own === null || atMs === null) return;
-  const written: DaemonRecord = { ...own, left: { boot: machine.table.host.boot, atMs } };
-  writeFileSync(`${record}.new`, `${JSON.stringify(written)}\n`, { mode: 0o600 });
-  renameSync(`${record}.new`, record);
+  if (own !== null && atMs !== null)
+    write(machine.home, { ...own, left: { boot: machine.table.host.boot, atMs } });
 }
 
 /** A successor is there within a second; on a machine that is very busy it takes several. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
- * Whether this daemon has followed that one at once, on the same port. Otherwise anybody may have listened there
+ * Whether this daemon has followed that one within seconds, on the same port. Otherwise anybody may have listened there
  * meanwhile, and may have been shown what opens a page.
  */
 export function hasTakenOver({ table }: Machine, before: DaemonRecord | null, port: number): boolean {

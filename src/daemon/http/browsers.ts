@@ -1,6 +1,6 @@
 /**
  * The browsers that were signed in. Each has a cookie of its own, of which only the hash is kept: whoever reads the file
- * is let in nowhere. A daemon that takes over from another at once goes on with them, so that a page that is open does too;
+ * is let in nowhere. A daemon that takes over from another within seconds goes on with them, so that a page that is open does too;
  * any other one signs them out.
  */
 import { createHash, randomBytes } from 'node:crypto';

@@ -31,7 +31,8 @@ export function openRereadNotifier(
     async reread() {
       const next = read();
       if (JSON.stringify(next) === JSON.stringify(settings)) return 'as before';
-      held = [];
+      // Also what is held since an attempt that failed half-way.
+      held ??= [];
       await current.close();
       current = open(next, 'again');
       settings = next;

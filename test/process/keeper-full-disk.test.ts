@@ -29,7 +29,7 @@ afterEach(async () => {
 async function startKeeper() {
   const calls = systemCalls({ by: 'marks' });
   const numbers = [calls.prctl, calls.madvise, calls.fsync, calls.prlimit].map(String);
-  const finaliser = ['0', '', 'sh', '-c', `touch ${directory}/finalised`];
+  const finaliser = ['0', '', 'sh', '-c', `exec touch ${directory}/finalised`];
   // A write beyond the limit is then an error like that of a full disk, and no deadly signal.
   const weathering = ['-c', 'trap "" XFSZ; exec perl "$@"', 'sh'];
   const keeper = spawn(

@@ -45,7 +45,7 @@ const command = (group: string) => [
   ...`${KEEPER} ${directory} r-1 title ${group} none`.split(' '),
   '',
   ...'0 0 0 0 0 nothing sh -c'.split(' '),
-  `touch ${path('finalised')}`,
+  `exec touch ${path('finalised')}`,
 ];
 const order = (...words: string[]) =>
   ['0', directory, '0', '', '1', 'GREETING=hello', words.length, ...words, 'go'].join('\0');

@@ -26,10 +26,16 @@ const KEEPER = fileURLToPath(new URL('../../src/process/keeper.pl', import.meta.
 const PRCTL = process.arch === 'arm64' ? '167' : '157';
 
 let directory: string;
+let kept: Kept[] = [];
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'reeve-keeper-'));
 });
 afterEach(async () => {
+  // In good order: a keeper that is killed leaves a watcher behind, which goes on writing here.
+  for (const { harness, exited } of kept.splice(0)) {
+    signalSeen(harness, 'SIGKILL');
+    await exited;
+  }
   await endStarted();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -62,7 +68,7 @@ const words = (group: string, firstLook: number) => [
   path('watcher'),
   'sh',
   '-c',
-  `touch ${path('finalised')}`,
+  `exec touch ${path('finalised')}`,
 ];
 const orderOf = (...command: string[]) =>
   ['0', directory, '0', '', '0', command.length, ...command, 'go'].join('\0');
@@ -88,7 +94,9 @@ async function keep(watcher: string, firstLook: number, ...command: string[]): P
   reports.on('data', (chunk) => (report += String(chunk)));
   orders.end(orderOf(...command));
   const pid = await eventually('it executes', () => /^executing (\d+)/.exec(report)?.[1]);
-  return { keeper, harness: remember(Number(pid)), exited };
+  const running = { keeper, harness: remember(Number(pid)), exited };
+  kept.push(running);
+  return running;
 }
 
 const leaving = (seconds: number) => `echo ${seconds} > ${path('watch')}`;
@@ -106,22 +114,20 @@ describe('a keeper', () => {
     // Told that somebody changed a budget, it looks once more, although nothing was due.
     signalSeen(keeper, 'SIGUSR1');
     await eventually('one more', () => looks().length === count + 1);
-    signalSeen(harness, 'SIGKILL');
   });
 
   it('without a budget has no timer, until it is told to look', async () => {
-    const { keeper, harness } = await keep(leaving(0), 0, 'sleep', '60');
+    const { keeper } = await keep(leaving(0), 0, 'sleep', '60');
     expect(looks()).toEqual([]);
     signalSeen(keeper, 'SIGUSR1');
     await eventually('a look', () => looks().length === 1);
-    signalSeen(harness, 'SIGKILL');
   });
 
   it('has one watcher at a time, and one more after it when it was told meanwhile', async () => {
     const said = (word: string) => `echo ${word} >> ${path('order')}`;
     const wait = `${said('in')}; while [ -e ${path('hold')} ]; do sleep 0.02; done; ${said('out')}; ${leaving(0)}`;
     writeFileSync(path('hold'), '');
-    const { keeper, harness } = await keep(wait, 1, 'sleep', '60');
+    const { keeper } = await keep(wait, 1, 'sleep', '60');
     await eventually('a look', () => looks().length === 1);
     for (let poke = 0; poke < 5; poke += 1) signalSeen(keeper, 'SIGUSR1');
     await eventually('both are there', () => childrenOf(keeper.pid).length === 2);
@@ -130,11 +136,10 @@ describe('a keeper', () => {
     await eventually('one more look', () => looks().length === 2);
     await eventually('and it is over', () => childrenOf(keeper.pid).length === 1);
     expect(read('order')).toBe('in\nout\nin\nout\n');
-    signalSeen(harness, 'SIGKILL');
   });
 
   it('kills one that hangs when its time is up, and has another look later', async () => {
-    const { keeper, harness } = await keep('exec sleep 60', 1, 'sleep', '60');
+    const { keeper } = await keep('exec sleep 60', 1, 'sleep', '60');
     await eventually('a look', () => looks().length === 1);
     const hanging = remember(looks()[0] ?? 0);
     // Its timer rings: the limit of a look, put forward.
@@ -142,7 +147,6 @@ describe('a keeper', () => {
     await eventually('it is gone', () => !isAlive(hanging) && childrenOf(keeper.pid).length === 1);
     signalSeen(keeper, 'SIGALRM');
     await eventually('another', () => looks().length === 2);
-    signalSeen(harness, 'SIGKILL');
   });
 
   it('does not let a watcher outlive the harness, nor take it for a leftover', async () => {

@@ -24,7 +24,7 @@ async function keep(
   order: string,
   env: Record<string, string> = {},
 ): Promise<{ report: string; finalised: boolean }> {
-  const finaliser = ['sh', '-c', `touch ${directory}/finalised`];
+  const finaliser = ['sh', '-c', `exec touch ${directory}/finalised`];
   const keeper = spawn(
     'perl',
     [KEEPER, directory, 'r-1', 'title', 'own', 'none', '', '0', '0', '0', '0', '0', '', ...finaliser],

@@ -8,7 +8,7 @@
 export const REPLACEMENT = '\uFFFD';
 
 /** Alone: those that come in pairs are characters. */
-const STRAY = /(\p{Surrogate}+)/u;
+const STRAY = /([\uD800-\uDFFF]+)/u;
 
 /** So many characters at a time, for a regular expression that repeats remembers each of them. */
 const WELL_FORMED =

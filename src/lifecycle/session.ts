@@ -18,9 +18,12 @@ export interface Session {
 /** Long enough for any readable name, short enough for a table and for a file name with a suffix. */
 export const MAX_SESSION_NAME_LENGTH = 100;
 
-/** Most names. What tells all letters apart takes a millisecond to build, which every start would wait for. */
+/**
+ * Most names. What tells all letters apart takes a millisecond to build, and as a literal half of that where it is only
+ * read: every start would wait for it.
+ */
 const PLAIN_NAME = /^[A-Za-z0-9](?:[\w.@+:-]*[A-Za-z0-9])?$/;
-const ALLOWED_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+:-]*$/u;
+const inUnicode = (pattern: string, flags = '') => new RegExp(pattern, `u${flags}`);
 
 /** Null when the name may be used, otherwise the reason why not, as the end of a sentence. */
 export function refuseSessionName(name: string): string | null {
@@ -28,8 +31,9 @@ export function refuseSessionName(name: string): string | null {
   if (name.length > MAX_SESSION_NAME_LENGTH) {
     return `it has ${name.length} characters and ${MAX_SESSION_NAME_LENGTH} are the most`;
   }
-  if (PLAIN_NAME.test(name) || ALLOWED_NAME.test(name)) return null;
-  if (!/^[\p{L}\p{N}]/u.test(name)) return 'it must begin with a letter or a digit';
+  if (PLAIN_NAME.test(name)) return null;
+  if (!inUnicode(String.raw`^[\p{L}\p{N}]`).test(name)) return 'it must begin with a letter or a digit';
+  if (inUnicode(String.raw`^[\p{L}\p{M}\p{N}._@+:-]*$`).test(name)) return null;
   return 'only letters, digits and . _ @ + : - are allowed in it';
 }
 
@@ -55,7 +59,9 @@ function cleaned(path: string, fallback: string): string {
 }
 
 function allowedOf(text: string): string {
-  return text.replaceAll(/[^\p{L}\p{N}._@+:-]+/gu, '-').replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+  return text
+    .replaceAll(inUnicode(String.raw`[^\p{L}\p{N}._@+:-]+`, 'g'), '-')
+    .replaceAll(inUnicode(String.raw`^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$`, 'g'), '');
 }
 
 /** Cuts between characters: one beyond the basic plane takes two units, and half of it is no letter. */

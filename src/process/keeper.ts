@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { existsSync, openSync, closeSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Duplex } from 'node:stream';
 import { isTooManyFiles, ReeveError, TOO_MANY_FILES } from '../api/errors.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
@@ -80,7 +79,7 @@ export function keeperCommand(order: KeeperOrder): readonly [program: string, ..
   const calls = systemCalls(order.containment);
   return [
     findPerl(),
-    fileURLToPath(new URL('keeper.pl', import.meta.url)),
+    join(import.meta.dirname, 'keeper.pl'),
     order.runDirectory,
     order.runId,
     order.sessionName,

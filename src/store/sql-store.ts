@@ -70,7 +70,13 @@ export function createStore(driver: SqlDriver): Store {
         return claim(sql, op, request);
       }),
     ...stateMethods(driver, { ...PARTS, claim, step: stepRun, remove: removeSession }),
-    step: (runId, step) => inTransaction(driver, (sql, op) => stepRun(sql, op, runId, step)),
+    step: (runId, step) =>
+      inTransaction(
+        driver,
+        (sql, op) => stepRun(sql, op, runId, step),
+        // The harness's own record says the same, and is on disk before it executes.
+        step.kind === 'executing' ? 'with_next' : 'now',
+      ),
     heldBy: async (runId, token) => {
       const run = await driver.read((sql) => readRun(sql, runId));
       return run !== null && isTokenOf(run, token) ? run : null;

@@ -61,9 +61,13 @@ export interface Migrating {
   readonly tell?: (words: string) => void;
 }
 
-export function inTransaction<T>(driver: SqlDriver, work: (sql: Sql, op: string) => Promise<T>): Promise<T> {
+export function inTransaction<T>(
+  driver: SqlDriver,
+  work: (sql: Sql, op: string) => Promise<T>,
+  durability?: Durability,
+): Promise<T> {
   const op = randomUUID();
-  return driver.write(op, (sql) => work(sql, op));
+  return driver.write(op, (sql) => work(sql, op), durability);
 }
 
 /** SQLite reads a text up to its first NUL, and would find what only begins like it; PostgreSQL refuses it. */

@@ -9,7 +9,7 @@ import type * as sqlite from '@photostructure/sqlite';
 
 const PACKAGE = '@photostructure/sqlite';
 
-const here = createRequire(import.meta.url);
+const here = createRequire(import.meta.filename);
 // Where Node would look, without the part of its search that reads every package.json on the way.
 const manifest =
   (here.resolve.paths(PACKAGE) ?? [])

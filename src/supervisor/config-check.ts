@@ -34,7 +34,7 @@ function identityOf(path: string): string | null {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
     // The name of this file has the hash of the whole program in it.
-    return JSON.stringify([import.meta.url, path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]);
+    return JSON.stringify([import.meta.filename, path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     return code === 'ENOENT' || code === 'ENOTDIR' ? null : '';

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ReeveError } from '../api/errors.ts';
 import type { Adapter, HarnessName, Invocation, Place } from '../harness/adapter.ts';
 import { adapterNamed, harnessOf } from '../harness/adapters.ts';
@@ -168,8 +167,6 @@ export function prepareExecution(
 
 /** Beside this file in the package; among the sources when run from those. */
 export function hookProgramPath(): string | null {
-  const candidates = ['./hook.sh', '../hook/hook.sh'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
+  const candidates = ['hook.sh', '../hook/hook.sh'].map((path) => join(import.meta.dirname, path));
   return candidates.find((path) => existsSync(path)) ?? null;
 }

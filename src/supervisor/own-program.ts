@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { SCHEMA_VERSION } from '../store/schema-version.ts';
 
@@ -27,9 +27,7 @@ export function ownBuild(): Build {
 
 /** The command line of this very installation, run by this very Node. */
 export function ownProgram(): readonly string[] {
-  const candidates = ['./reeve.cjs', '../../dist/reeve.cjs'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
+  const candidates = ['reeve.cjs', '../../dist/reeve.cjs'].map((path) => join(import.meta.dirname, path));
   const program = candidates.find((path) => existsSync(path));
   if (program === undefined) throw new ReeveError('failed', 'The program of this installation is missing.');
   return [process.execPath, program];
@@ -40,12 +38,11 @@ const PART = /^.+-[\w-]{8}\.cjs$/;
 
 /** Of whoever runs for long: afterwards nothing is loaded any more, so it goes on as it was when it is replaced. */
 export function loadWholeProgram(): void {
-  if (!import.meta.url.endsWith('.cjs')) return;
-  const load = createRequire(import.meta.url);
+  if (!import.meta.filename.endsWith('.cjs')) return;
+  const load = createRequire(import.meta.filename);
   // Those without a hash in their name are programs, which would begin. By the words by which the others ask for it: only
   // for these Node then knows the answer without a look at the disk.
-  for (const name of readdirSync(new URL('.', import.meta.url)).filter((each) => PART.test(each)))
-    load(`./${name}`);
+  for (const name of readdirSync(import.meta.dirname).filter((each) => PART.test(each))) load(`./${name}`);
 }
 
 /** What an update has put in this program's place, once it is there; null while this one is. */
@@ -68,7 +65,7 @@ export function requireSameProgram(): void {
 /** Null where it cannot be told: of the sources, in the middle of an update, or when the file cannot be read right now. */
 function buildOnDisk(): string | null {
   try {
-    const text = readFileSync(new URL('./build.json', import.meta.url), 'utf8');
+    const text = readFileSync(join(import.meta.dirname, 'build.json'), 'utf8');
     // Written by scripts/build.mjs.
     return (JSON.parse(text) as Partial<Build>).build ?? null;
   } catch {

@@ -1,7 +1,7 @@
 /** From the claim to an executing harness. */
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { SESSION_VARIABLES } from '../harness/session-variables.ts';
 import { isOnRecord } from '../lifecycle/exit.ts';
@@ -353,9 +353,7 @@ function storeVariables({ environment }: Context, withheld: readonly string[]) {
 
 /** Beside this file in the package; in the built package of this checkout when run from its sources. */
 function programPath(name: 'finaliser' | 'watcher'): string {
-  const candidates = [`./${name}.cjs`, `../../dist/${name}.cjs`].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
+  const candidates = [`${name}.cjs`, `../../dist/${name}.cjs`].map((path) => join(import.meta.dirname, path));
   const found = candidates.find((path) => existsSync(path));
   if (found === undefined) throw new Error(`The ${name} is not built.`);
   return found;

@@ -1,7 +1,6 @@
 /** The page, as it was built into the package. */
 import { readFileSync, readdirSync, existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { App } from './operation.ts';
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame; and no address of ours is told to another site. */
@@ -46,7 +45,7 @@ export function addPage(app: App): void {
 
 /** All of it, once: it is small, and what is asked for is never put together to a path. */
 function readPage(): ReadonlyMap<string, { readonly bytes: Buffer; readonly type: string }> {
-  const directory = fileURLToPath(new URL('./web', import.meta.url));
+  const directory = join(import.meta.dirname, 'web');
   if (!existsSync(directory)) return new Map();
   const names = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),

@@ -29,8 +29,12 @@ export function createDarwinProcessTable(ask: Ask = askSystem, installation = ''
     read: (pid) => readProcess(ask, pid),
     all: () => readAll(ask),
     childrenOf: () => null,
-    startedWith: (assignment, among) =>
-      findMarked(ask, assignment).filter((pid) => among === undefined || among.includes(pid)),
+    startedWith: (assignment, among) => {
+      // Read first: whoever has one of these pids later than that has another start time.
+      const facts = readAll(ask);
+      const marked = new Set(findMarked(ask, assignment));
+      return facts.filter(({ pid }) => marked.has(pid) && (among === undefined || among.includes(pid)));
+    },
     bearing: () => [],
     // macOS withholds the environments of its own programs from everybody: that says nothing of whose they are.
     withheld: () => [],

@@ -5,7 +5,7 @@
  */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import { descendantsOf } from './descendants.ts';
-import { isHere, START_TIME_STEP_MS } from './process-table.ts';
+import { isHere, START_TIME_STEP_MS, withLater } from './process-table.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 
 export interface HarnessMarks {
@@ -24,11 +24,13 @@ export interface Marked {
 /** Among those that live. */
 export function markedBy(
   table: ProcessTable,
-  living: readonly ProcessFact[],
+  earlier: readonly ProcessFact[],
   { harness, assignments, untilMs }: HarnessMarks,
 ): Marked {
-  const bearers = new Set(assignments.flatMap((mark) => table.startedWith(mark)));
+  const bearing = assignments.flatMap((mark) => table.startedWith(mark)).filter(({ isZombie }) => !isZombie);
+  const bearers = new Set(bearing.map(({ pid }) => pid));
   if (bearers.size === 0 || !isHere(table, harness)) return { its: [], doubtful: [] };
+  const living = withLater(earlier, bearing);
   const isAlive = living.some(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
   const lastMs = isAlive ? Number.POSITIVE_INFINITY : (untilMs() ?? Number.NEGATIVE_INFINITY);
   const since = Number(harness.startTime);

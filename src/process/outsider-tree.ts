@@ -35,7 +35,7 @@ export function outsiderTree(
     ];
     for (const { pid, startTime, name } of found)
       known.set(pid, { pid, startTime, name, signs: ['descent'] });
-    const living = new Map(facts.map((fact) => [fact.pid, fact.startTime]));
+    const living = new Map([...facts, ...found].map((fact) => [fact.pid, fact.startTime]));
     return [...known.values()].filter(
       (member) => member.pid !== process.pid && living.get(member.pid) === member.startTime,
     );

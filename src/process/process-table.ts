@@ -55,11 +55,11 @@ export interface ProcessTable {
   childrenOf(pid: number): readonly number[] | null;
   /**
    * The processes, of those that can be seen, that were started with this exact `NAME=value` in their environment.
-   * With `among`, only these are looked at.
+   * With `among`, only these are looked at. One of them may have come to be after the last `all()`.
    */
-  startedWith(assignment: string, among?: readonly number[]): readonly number[];
+  startedWith(assignment: string, among?: readonly number[]): readonly ProcessFact[];
   /** The processes that bear a run's mark in the kernel (run-mark.ts), whoever they belong to. */
-  bearing(mark: string): readonly number[];
+  bearing(mark: string): readonly ProcessFact[];
   /** Processes of this very user that nevertheless do not let it see their environment: of these no mark in it tells. */
   withheld(): readonly ProcessFact[];
   /** Null when it is gone, or not to be looked at by this user. */
@@ -85,4 +85,11 @@ export function identify(table: ProcessTable, pid: number): ProcessIdentity {
  */
 export function isHere({ host }: ProcessTable, identity: ProcessIdentity): boolean {
   return identity.pid > 1 && sharePids(identity, host);
+}
+
+/** A look at everybody, and who was met after it. Who ended in between is in it too, as in any look. */
+export function withLater(look: readonly ProcessFact[], met: readonly ProcessFact[]): readonly ProcessFact[] {
+  const known = new Set(look.map(({ pid }) => pid));
+  const later = new Map(met.filter(({ pid }) => !known.has(pid)).map((fact) => [fact.pid, fact]));
+  return [...look, ...later.values()];
 }

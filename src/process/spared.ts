@@ -86,8 +86,8 @@ export function sparedProcesses(
     const keeper = facts.find((fact) => fact.pid === pid && fact.startTime === startTime);
     for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf(keeper, facts)])
       found.add(fact.pid);
-    for (const member of runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`, among))
-      found.add(member);
+    const marked = runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`, among);
+    for (const member of marked) found.add(member.pid);
     for (const member of cgroup === null ? [] : cgroupPids(cgroup)) found.add(member);
   }
   return found;

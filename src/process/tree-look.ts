@@ -94,18 +94,14 @@ export function lookAtTree(table: ProcessTable, run: TreeFacts, spared: () => re
     // It reads every environment of the machine, so one look that found nobody is enough for a tree.
     isNobodyOutside: () => {
       if (hasLookedOutside) return true;
-      const marked = table.startedWith(`${RUN_MARK}=${run.id}`).flatMap((pid) => memberAt(table, pid));
-      const found = marked.filter(({ pid }) => pid !== run.keeper?.pid && pid !== process.pid);
+      const marked = table.startedWith(`${RUN_MARK}=${run.id}`).filter(({ isZombie }) => !isZombie);
+      const found = marked
+        .filter(({ pid }) => pid !== run.keeper?.pid && pid !== process.pid)
+        .map(({ pid, startTime, name }): Member => ({ pid, startTime, name, signs: ['mark'] }));
       hasLookedOutside = found.length === 0 || withKnown(found, strangersAmong(null)).length === 0;
       return hasLookedOutside;
     },
   };
-}
-
-function memberAt(table: ProcessTable, pid: number): Member[] {
-  const reading = table.read(pid);
-  if (reading.is !== 'there' || reading.fact.isZombie) return [];
-  return [{ pid, startTime: reading.fact.startTime, name: reading.fact.name, signs: ['mark'] }];
 }
 
 function isStill(table: ProcessTable, member: Member): boolean {

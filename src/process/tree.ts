@@ -16,7 +16,7 @@ import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import { descendantsOf } from './descendants.ts';
 import { markedBy } from './harness-mark.ts';
 import type { HarnessMarks } from './harness-mark.ts';
-import { isHere } from './process-table.ts';
+import { isHere, withLater } from './process-table.ts';
 import type { ProcessFact, ProcessTable } from './process-table.ts';
 
 export const RUN_MARK = 'REEVE_RUN';
@@ -46,14 +46,17 @@ export interface TreeRoots {
 
 /** The living members, parents before their children where descent tells. */
 export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member[] {
-  const seen = table.all();
-  const facts = seen.filter((fact) => !fact.isZombie);
+  const earlier = table.all();
   const signs = new Map<number, Set<Sign>>();
   const add = (pid: number, sign: Sign) => signs.set(pid, (signs.get(pid) ?? new Set()).add(sign));
 
   for (const pid of roots.cgroupPids()) add(pid, 'cgroup');
-  for (const pid of table.startedWith(`${RUN_MARK}=${roots.runId}`)) add(pid, 'mark');
-  for (const pid of typeof roots.mark === 'string' ? table.bearing(roots.mark) : []) add(pid, 'limit');
+  const marked = table.startedWith(`${RUN_MARK}=${roots.runId}`);
+  for (const { pid } of marked) add(pid, 'mark');
+  const limited = typeof roots.mark === 'string' ? table.bearing(roots.mark) : [];
+  for (const { pid } of limited) add(pid, 'limit');
+  const seen = withLater(earlier, [...marked, ...limited]);
+  const facts = seen.filter((fact) => !fact.isZombie);
   const harness = roots.harness ?? null;
   if (harness !== null && isHere(table, harness)) {
     const itself = facts.find(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
@@ -61,15 +64,15 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
       add(pid, 'record');
   }
   const { harnessMarks } = roots;
-  if (harnessMarks !== undefined)
-    for (const { pid } of markedBy(table, facts, harnessMarks).its) add(pid, 'mark');
+  const its = harnessMarks === undefined ? [] : markedBy(table, facts, harnessMarks).its;
+  for (const { pid } of its) add(pid, 'mark');
   if (roots.keeper !== null && isHere(table, roots.keeper)) {
     // A zombie holds its pid too, and a stranger's zombie shows that the keeper's was reused.
     const holder = seen.find((fact) => fact.pid === roots.keeper?.pid);
     const vouched = new Set(signs.keys());
     for (const { pid, sign } of signsOfKeeper(facts, roots.keeper, holder, vouched)) add(pid, sign);
   }
-  return facts.flatMap((fact) => {
+  return withLater(facts, its).flatMap((fact) => {
     const found = signs.get(fact.pid);
     if (found === undefined || fact.pid === roots.keeper?.pid) return [];
     return [{ pid: fact.pid, startTime: fact.startTime, name: fact.name, signs: [...found] }];

@@ -10,6 +10,7 @@ import type { Ask } from '../../src/process/darwin.ts';
 import type { ProcessTable } from '../../src/process/process-table.ts';
 
 const LSTART_WIDTH = 28;
+const FACTS = 'pid=,ppid=,pgid=,stat=,lstart=,comm=';
 
 function recorded(name: string): string {
   return readFileSync(new URL(`../fixtures/process-darwin/recorded-${name}.txt`, import.meta.url), 'utf8');
@@ -23,14 +24,22 @@ function lines(name: string): readonly string[] {
 
 interface Answers {
   readonly ps?: string | (() => string);
+  /** What `ps` says where commands and environments are not asked for; the same as `ps` when it is left out. */
+  readonly facts?: string;
   readonly ioreg?: string;
   readonly sysctl?: string;
 }
 
-function mac({ ps = '', ioreg = recorded('ioreg-arm64'), sysctl = bootSession() }: Answers): ProcessTable {
+function mac({
+  ps = '',
+  facts,
+  ioreg = recorded('ioreg-arm64'),
+  sysctl = bootSession(),
+}: Answers): ProcessTable {
   const ask: Ask = (program, args) => {
     if (program === 'ioreg') return ioreg;
     if (program === 'sysctl') return sysctl;
+    if (facts !== undefined && args.includes(FACTS)) return facts;
     const said = typeof ps === 'string' ? ps : ps();
     return args.join(' ') === '-axww -o pid=,command=' ? withoutEnvironment(said) : said;
   };
@@ -192,7 +201,17 @@ describe('environments as recorded on a Mac', () => {
   /** `eww` has the terminal, the state and the time before the command, which are not asked for here. */
   const listed = lines('ps-eww').map((line) => `${line.slice(0, 5)} ${line.slice(27)}`);
   const hidden = `88123 ${lines('ps-e-command-hidden')[0] ?? ''}`;
-  const table = mac({ ps: [...listed, hidden, ''].join('\n') });
+  /** Everybody who is listed with a command, with facts that were not recorded beside it. */
+  const among = (ps: string) => {
+    const pids = ps.split('\n').flatMap((line) => /^ *(\d+) /.exec(line)?.[1] ?? []);
+    const facts = pids.map((pid) =>
+      row({ pid, ppid: '1', pgid: pid, stat: 'S', lstart: 'Wed Aug 26 02:46:32 2026', comm: 'sleep' }),
+    );
+    return mac({ ps, facts: facts.join('\n') });
+  };
+  const pidsWith = (assignment: string, table: ProcessTable) =>
+    table.startedWith(assignment).map(({ pid }) => pid);
+  const table = among([...listed, hidden, ''].join('\n'));
 
   it.each([
     ['CLAUDE_CODE_SESSION_ID=00000000-0000-4000-8000-000000000001', [56_956]],
@@ -205,19 +224,19 @@ describe('environments as recorded on a Mac', () => {
     ['CLAUDE_CODE_SESSION_ID=00000000-0000-4000-8000-00000000000', []],
     ['CODE_SESSION_ID=00000000-0000-4000-8000-000000000001', []],
   ])('tell who was started with %s', (assignment, pids) => {
-    expect(table.startedWith(assignment)).toEqual(pids);
+    expect(pidsWith(assignment, table)).toEqual(pids);
   });
 
   it("are not shown of the system's own programs: a marked /bin/sleep is not found by its mark", () => {
     expect(hidden).toBe('88123 /bin/sleep 30');
-    expect(table.startedWith('GOALFLIGHT_REMOTE_CI_RUN=lease')).toEqual([]);
+    expect(pidsWith('GOALFLIGHT_REMOTE_CI_RUN=lease', table)).toEqual([]);
   });
 
   it('stay on the line of their process when a command has lines: a line break is printed as \\012', () => {
     const line = lines('ps-pid-ppid-lstart-command')[1] ?? '';
     expect(line).toContain(String.raw`done\012cd ~/project\012echo`);
     const command = `${line.slice(0, 5)} ${line.slice(12 + LSTART_WIDTH + 1)} REEVE_RUN=r-1`;
-    expect(mac({ ps: `${command}\n${hidden}\n` }).startedWith('REEVE_RUN=r-1')).toEqual([11_877]);
+    expect(pidsWith('REEVE_RUN=r-1', among(`${command}\n${hidden}\n`))).toEqual([11_877]);
   });
 });
 

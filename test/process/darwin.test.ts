@@ -230,7 +230,7 @@ describe('a process of a Mac', () => {
   });
 
   it('is found by the whole mark in its environment, and not by one among its arguments', () => {
-    expect(mac().startedWith('REEVE_RUN=0198f3a2-run')).toEqual([71235, 71240]);
+    expect(mac().startedWith('REEVE_RUN=0198f3a2-run')).toMatchObject([CLAUDE, { pid: 71240 }]);
   });
 });
 

@@ -22,6 +22,7 @@ export function fakeTable(
   facts: readonly ProcessFact[],
   marked: Readonly<Record<string, readonly number[]>> = {},
 ): ProcessTable {
+  const bearing = (mark: string) => facts.filter(({ pid }) => marked[mark]?.includes(pid) === true);
   return {
     host: HERE,
     read: (pid): ProcessReading => {
@@ -30,8 +31,8 @@ export function fakeTable(
     },
     all: () => facts,
     childrenOf: () => null,
-    startedWith: (assignment) => marked[assignment] ?? [],
-    bearing: (mark) => marked[mark] ?? [],
+    startedWith: bearing,
+    bearing,
     withheld: () => [],
     details: () => null,
     memoryOf: () => new Map(),

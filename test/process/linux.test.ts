@@ -132,7 +132,7 @@ describe('a process of this machine', () => {
     started.child.stdin.write('still here\n');
     expect(await started.line()).toBe('still here');
     expect(probe(table, identity)).toEqual({ is: 'alive' });
-    expect(table.startedWith('HALF=gone', [started.pid])).toEqual([started.pid]);
+    expect(table.startedWith('HALF=gone', [started.pid])).toMatchObject([{ pid: started.pid }]);
     expect(table.details(started.pid)?.argv[0]).toBe('perl');
     expect(table.details(started.pid)?.environment()['HALF']).toBe('gone');
     // A thread that reads cannot be waited for as a child's exit; the signal ends all of them.
@@ -182,7 +182,25 @@ describe('a process of this machine', () => {
     start('cat', [], { env: { OUTER_REEVE_RUN: value } });
     start('cat', [], { env: { OTHER: `1 ${mark}` } });
     start('sh', ['-c', 'echo; exec cat', mark]);
-    expect(table.startedWith(mark)).toEqual([marked.pid]);
+    expect(table.startedWith(mark)).toMatchObject([{ pid: marked.pid }]);
+  });
+
+  it('is found at every look, also when it forks and exits all the time', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'reeve-hops-'));
+    const file = join(place, 'hops-while-this-is-here');
+    writeFileSync(file, '');
+    // For half a minute at the most, whatever becomes of the test.
+    const hops = 'for (1 .. 10_000) { select undef, undef, undef, 0.003; exit if fork || !-e $ARGV[0] }';
+    const value = `hops-${process.pid}`;
+    try {
+      const first = start('perl', ['-e', hops, file], { env: { REEVE_RUN: value } });
+      await first.exited;
+      const looks = Array.from({ length: 30 }, () => table.startedWith(`REEVE_RUN=${value}`));
+      expect(looks.filter((found) => found.every(({ isZombie }) => isZombie))).toEqual([]);
+    } finally {
+      rmSync(place, { recursive: true });
+      await eventually('nobody hops any more', () => table.startedWith(`REEVE_RUN=${value}`).length === 0);
+    }
   });
 });
 
@@ -236,9 +254,9 @@ describe('a /proc that is not as it should be', () => {
 
   it('finds a mark where there is an environment', () => {
     put(4711, stat('node'));
-    put(4712, stat('node'));
+    put(4712, stat('node').replace('4711', '4712'));
     writeFileSync(join(root, '4712/environ'), 'A=1\0REEVE_RUN=r\0B=2\0');
-    expect(createLinuxProcessTable(root).startedWith('REEVE_RUN=r')).toEqual([4712]);
+    expect(createLinuxProcessTable(root).startedWith('REEVE_RUN=r')).toMatchObject([{ pid: 4712 }]);
   });
 
   it('throws when one read fails, rather than being without whoever was to be read', () => {

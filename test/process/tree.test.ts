@@ -81,6 +81,21 @@ describe('the tree of a run', () => {
     });
   });
 
+  it.each([
+    ['mark', MARK, { mark: null }],
+    ['limit', '77', { mark: '77' }],
+  ] as const)(
+    'has whoever came to be after the table was read and bears its %s',
+    (sign, mark, { mark: limit }) => {
+      const facts = [fact(101, 1), fact(102, 1), fact(103, 1, { isZombie: true })];
+      const table = { ...fakeTable(facts, { [mark]: [102, 103] }), all: () => [fact(101, 1)] };
+      const roots = { runId: RUN, keeper: KEEPER, mark: limit, cgroupPids: () => [] };
+      expect(findTree(table, roots)).toEqual([
+        { pid: 102, startTime: '1020', name: 'program-102', signs: [sign] },
+      ]);
+    },
+  );
+
   it('still has the session and the group of a keeper that is gone, when somebody in them is proven a member', () => {
     const facts = [
       fact(101, 1, { groupId: 100, sessionId: 100 }),

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './tree.ts';
-import type { Emptiness, RunTree } from './run-tree.ts';
+import type { RunTree } from './run-tree.ts';
 
 export interface EndReport {
   /** Everything that was found, and told to end at whichever rung. */
@@ -32,6 +32,8 @@ const FREEZE_LIMIT_MS = 2_000;
 const PROOF_LIMIT_MS = 5_000;
 /** Somebody whom only the kernel still counts is about to be gone: on a busy machine it takes as long as it takes. */
 const COUNT_LIMIT_MS = 10_000;
+/** Whoever is doubted may be about to be gone, or about to be accounted for by a keeper that saw the harness end. */
+const DOUBT_LIMIT_MS = 1_000;
 
 export async function endTree(
   tree: RunTree,
@@ -41,6 +43,7 @@ export async function endTree(
 ): Promise<EndReport> {
   const found = new Map<string, Member>();
   const { heard, whoHeardNothing } = hearers(tree);
+  const conclude = concluding(tree);
   const look = () => {
     const members = tree.find();
     for (const member of members) found.set(keyOf(member), member);
@@ -53,14 +56,13 @@ export async function endTree(
     return { found: all, killed: reached, ...(unsignalled.length === 0 ? {} : { unsignalled }), ...end };
   };
   if (graceMs > 0) {
-    const emptiness = await asked(heard, look, { askWith, graceMs, isCalledOff });
-    if (emptiness === 'called_off') return report([], { end: emptiness, survivors: [] });
-    if (emptiness !== 'not_empty') return report([], concluded(tree, emptiness));
+    const end = await asked(heard, look, { askWith, graceMs, isCalledOff, conclude });
+    if (end !== null) return report([], end);
   }
   const killed = look();
   heard.killAtOnce();
   await freeze(heard, look);
-  const end = await kill(heard, look);
+  const end = await kill(heard, look, conclude);
   return report(killed, end);
 }
 
@@ -95,9 +97,22 @@ function hearers(tree: RunTree): {
 
 type End = Pick<EndReport, 'end' | 'survivors' | 'because'>;
 
-function concluded(tree: RunTree, emptiness: 'proven' | 'unseen' | 'withheld'): End {
-  if (emptiness !== 'withheld') return { end: emptiness, survivors: [] };
-  return { end: 'survived', survivors: [], because: tree.unaccounted() ?? NOBODY_IN_SIGHT };
+const CALLED_OFF: End = { end: 'called_off', survivors: [] };
+
+/** Asked when nobody is in sight: how it has ended, or null while that is not known. */
+type Conclude = () => End | null;
+
+function concluding(tree: RunTree): Conclude {
+  let doubtedSince: number | null = null;
+  return () => {
+    const emptiness = tree.emptiness();
+    if (emptiness === 'proven' || emptiness === 'unseen') return { end: emptiness, survivors: [] };
+    const because = emptiness === 'withheld' ? tree.unaccounted() : null;
+    const now = performance.now();
+    doubtedSince = because === null ? null : (doubtedSince ?? now);
+    if (because === null || doubtedSince === null || now - doubtedSince < DOUBT_LIMIT_MS) return null;
+    return { end: 'survived', survivors: [], because };
+  };
 }
 
 /** Of what was there a moment ago, and is neither seen nor counted now. */
@@ -107,15 +122,16 @@ interface Asking {
   readonly askWith: (member: Member) => NodeJS.Signals;
   readonly graceMs: number;
   readonly isCalledOff: () => boolean;
+  readonly conclude: Conclude;
 }
 
 /** Whoever comes to light when nobody was in sight any more is asked too: those outside of the tree are looked for last. */
 async function asked(
   tree: RunTree,
   look: () => readonly Member[],
-  { askWith, graceMs, isCalledOff }: Asking,
-): Promise<Emptiness | 'called_off'> {
-  if (isCalledOff()) return 'called_off';
+  { askWith, graceMs, isCalledOff, conclude }: Asking,
+): Promise<End | null> {
+  if (isCalledOff()) return CALLED_OFF;
   const deadline = performance.now() + graceMs;
   let isAnyoneInSight = false;
   tree.thaw();
@@ -123,11 +139,11 @@ async function asked(
     const members = look();
     if (!isAnyoneInSight) ask(tree, members, askWith);
     isAnyoneInSight = members.length > 0;
-    const emptiness = isAnyoneInSight ? 'not_empty' : tree.emptiness();
-    if (emptiness !== 'not_empty') return emptiness;
-    if (isCalledOff()) return 'called_off';
+    const end = isAnyoneInSight ? null : conclude();
+    if (end !== null) return end;
+    if (isCalledOff()) return CALLED_OFF;
     const leftMs = deadline - performance.now();
-    if (leftMs <= 0) return emptiness;
+    if (leftMs <= 0) return null;
     await sleep(Math.min(pauseMs, leftMs));
   }
 }
@@ -155,12 +171,12 @@ async function freeze(tree: RunTree, look: () => readonly Member[]): Promise<voi
   }
 }
 
-async function kill(tree: RunTree, look: () => readonly Member[]): Promise<End> {
+async function kill(tree: RunTree, look: () => readonly Member[], conclude: Conclude): Promise<End> {
   const begun = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + FIRST_POLL_MS, LAST_POLL_MS)) {
     const living = look();
-    const emptiness = living.length > 0 ? 'not_empty' : tree.emptiness();
-    if (emptiness !== 'not_empty') return concluded(tree, emptiness);
+    const end = living.length > 0 ? null : conclude();
+    if (end !== null) return end;
     const elapsedMs = performance.now() - begun;
     if (living.length > 0 && elapsedMs >= PROOF_LIMIT_MS) return { end: 'survived', survivors: living };
     if (elapsedMs >= COUNT_LIMIT_MS)

@@ -13,6 +13,28 @@ export interface HarnessMarks {
   readonly assignments: readonly string[];
   /** Until when it is known to have lived, since boot; null where nobody saw it. Asked at every look. */
   readonly untilMs: () => number | null;
+  /** A look at which it lived. */
+  readonly sawAlive: (atMs: number) => void;
+}
+
+/** `onRecordMs`: until when it lived by the word of whoever watched it, once that is there. */
+export function harnessMarks(
+  harness: ProcessIdentity,
+  assignments: readonly string[],
+  onRecordMs: () => number | null = () => null,
+): HarnessMarks {
+  let seenMs = Number.NEGATIVE_INFINITY;
+  return {
+    harness,
+    assignments,
+    sawAlive: (atMs) => {
+      seenMs = Math.max(seenMs, atMs);
+    },
+    untilMs: () => {
+      const latestMs = Math.max(seenMs, onRecordMs() ?? Number.NEGATIVE_INFINITY);
+      return latestMs === Number.NEGATIVE_INFINITY ? null : latestMs;
+    },
+  };
 }
 
 export interface Marked {
@@ -25,22 +47,35 @@ export interface Marked {
 export function markedBy(
   table: ProcessTable,
   earlier: readonly ProcessFact[],
-  { harness, assignments, untilMs }: HarnessMarks,
+  { harness, assignments, untilMs, sawAlive }: HarnessMarks,
 ): Marked {
+  if (!isHere(table, harness)) return { its: [], doubtful: [] };
+  // The youngest of a look at which it lived tells a time at which it did.
+  if (earlier.some(isIt)) sawAlive(Math.max(...earlier.map(startedMs).filter(Number.isFinite)));
   const bearing = assignments.flatMap((mark) => table.startedWith(mark)).filter(({ isZombie }) => !isZombie);
   const bearers = new Set(bearing.map(({ pid }) => pid));
-  if (bearers.size === 0 || !isHere(table, harness)) return { its: [], doubtful: [] };
+  if (bearers.size === 0) return { its: [], doubtful: [] };
   const living = withLater(earlier, bearing);
-  const isAlive = living.some(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
+  // Read after those who bear its mark, for they may have come after the list.
+  const reading = table.read(harness.pid);
+  const isAlive = reading.is === 'there' && !reading.fact.isZombie && isIt(reading.fact);
   const lastMs = isAlive ? Number.POSITIVE_INFINITY : (untilMs() ?? Number.NEGATIVE_INFINITY);
   const since = Number(harness.startTime);
   const younger = living.filter(({ pid, startTime }) => bearers.has(pid) && Number(startTime) >= since);
-  const startedByIt = younger.filter(({ startTime }) => Number(startTime) * START_TIME_STEP_MS <= lastMs);
+  const startedByIt = younger.filter((fact) => startedMs(fact) <= lastMs);
   const its = new Map(
-    startedByIt.flatMap((fact) => [fact, ...descendantsOf(fact, living)]).map((fact) => [fact.pid, fact]),
+    [...startedByIt, ...descendantsOf(startedByIt, living)].map((fact) => [fact.pid, fact]),
   );
   const doubtful = younger.filter((fact) => !its.has(fact.pid) && isOrphan(table, fact));
   return { its: [...its.values()], doubtful };
+
+  function isIt({ pid, startTime }: ProcessFact): boolean {
+    return pid === harness.pid && startTime === harness.startTime;
+  }
+}
+
+function startedMs({ startTime }: ProcessFact): number {
+  return Number(startTime) * START_TIME_STEP_MS;
 }
 
 /** It came to where orphans come. Anybody else is there for a parent that lives, and is that one's. */

@@ -4,11 +4,9 @@
  * until its end, also when its parents are gone.
  */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
-import { descendantsOf } from './descendants.ts';
-import { markedBy } from './harness-mark.ts';
-import type { HarnessMarks } from './harness-mark.ts';
-import { START_TIME_STEP_MS } from './process-table.ts';
-import type { ProcessFact, ProcessTable } from './process-table.ts';
+import { descendantsOf, stillThere } from './descendants.ts';
+import { harnessMarks, markedBy } from './harness-mark.ts';
+import type { ProcessTable } from './process-table.ts';
 import { signalProven } from './run-tree.ts';
 import type { RunTree } from './run-tree.ts';
 import { doubtAboutMarks } from './tree-doubt.ts';
@@ -22,15 +20,13 @@ export function outsiderTree(
   assignments: readonly string[],
 ): RunTree {
   const known = new Map<number, Member>();
-  let untilMs: number | null = null;
-  const marks: HarnessMarks = { harness: root, assignments, untilMs: () => untilMs };
+  const marks = harnessMarks(root, assignments);
   const find = () => {
     const facts = table.all().filter(({ isZombie }) => !isZombie);
     const here = facts.find(({ pid, startTime }) => pid === root.pid && startTime === root.startTime);
-    // The youngest of a look at which it lived tells a time at which it did.
-    if (here !== undefined) untilMs = Math.max(...facts.map(startedMs).filter(Number.isFinite));
     const found = [
-      ...(here === undefined ? [] : [here, ...descendantsOf(here, facts)]),
+      ...(here === undefined ? [] : [here, ...descendantsOf([here], facts)]),
+      ...descendantsOf(stillThere([...known.values()], facts), facts),
       ...markedBy(table, facts, marks).its,
     ];
     for (const { pid, startTime, name } of found)
@@ -52,8 +48,4 @@ export function outsiderTree(
     killAtOnce: () => false,
     dissolve: () => {},
   };
-}
-
-function startedMs({ startTime }: ProcessFact): number {
-  return Number(startTime) * START_TIME_STEP_MS;
 }

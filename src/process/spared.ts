@@ -84,7 +84,7 @@ export function sparedProcesses(
   const found = new Set<number>();
   for (const { pid, startTime, runId, cgroup } of spared) {
     const keeper = facts.find((fact) => fact.pid === pid && fact.startTime === startTime);
-    for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf(keeper, facts)])
+    for (const fact of keeper === undefined ? [] : [keeper, ...descendantsOf([keeper], facts)])
       found.add(fact.pid);
     const marked = runId === null ? [] : table.startedWith(`${RUN_MARK}=${runId}`, among);
     for (const member of marked) found.add(member.pid);

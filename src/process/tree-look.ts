@@ -75,6 +75,7 @@ export function lookAtTree(table: ProcessTable, run: TreeFacts, spared: () => re
       runId: run.id,
       keeper: run.keeper,
       harness: run.harness,
+      known: [...known.values()],
       ...(run.harnessMarks === undefined ? {} : { harnessMarks: run.harnessMarks }),
       mark: run.mark?.is === 'set' ? run.mark.mark : null,
       cgroupPids: pidsInCgroup,

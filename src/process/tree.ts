@@ -13,7 +13,7 @@
  * and descent by the kernel's own lists of children (`findNear`). What they cost grows with the run, not the machine.
  */
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
-import { descendantsOf } from './descendants.ts';
+import { descendantsOf, stillThere } from './descendants.ts';
 import { markedBy } from './harness-mark.ts';
 import type { HarnessMarks } from './harness-mark.ts';
 import { isHere, withLater } from './process-table.ts';
@@ -38,6 +38,8 @@ export interface TreeRoots {
   readonly harness?: ProcessIdentity | null;
   /** How the harness itself marks what it starts, where no mark of ours is on it. */
   readonly harnessMarks?: HarnessMarks;
+  /** Who was found by an earlier look. */
+  readonly known?: readonly Member[];
   /** The run's mark in the kernel; null where there is none. */
   readonly mark?: string | null;
   /** Asks for the pids in the run's cgroup: after the process table was read, or a pid reused in between would pass. */
@@ -60,9 +62,10 @@ export function findTree(table: ProcessTable, roots: TreeRoots): readonly Member
   const harness = roots.harness ?? null;
   if (harness !== null && isHere(table, harness)) {
     const itself = facts.find(({ pid, startTime }) => pid === harness.pid && startTime === harness.startTime);
-    for (const { pid } of itself === undefined ? [] : [itself, ...descendantsOf(itself, facts)])
+    for (const { pid } of itself === undefined ? [] : [itself, ...descendantsOf([itself], facts)])
       add(pid, 'record');
   }
+  for (const { pid } of descendantsOf(stillThere(roots.known ?? [], facts), facts)) add(pid, 'descent');
   const { harnessMarks } = roots;
   const its = harnessMarks === undefined ? [] : markedBy(table, facts, harnessMarks).its;
   for (const { pid } of its) add(pid, 'mark');
@@ -148,7 +151,7 @@ function signsOfKeeper(
   const sessionLed = led(others.filter((fact) => fact.sessionId === keeper.pid));
   const groupLed = led(others.filter((fact) => fact.groupId === keeper.pid));
   const descendants =
-    holder === undefined ? [] : descendantsOf({ pid: keeper.pid, startTime: '-Infinity' }, others);
+    holder === undefined ? [] : descendantsOf([{ pid: keeper.pid, startTime: '-Infinity' }], others);
   return [
     ...descendants.map(({ pid }) => ({ pid, sign: 'descent' as const })),
     ...sessionLed.map(({ pid }) => ({ pid, sign: 'session' as const })),

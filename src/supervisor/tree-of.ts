@@ -1,5 +1,6 @@
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import type { Run } from '../lifecycle/run.ts';
+import { harnessMarks } from '../process/harness-mark.ts';
 import type { HarnessMarks } from '../process/harness-mark.ts';
 import { identify } from '../process/process-table.ts';
 import { readMark } from '../process/run-mark.ts';
@@ -39,7 +40,7 @@ async function harnessMarksOf(
     const exit = readExit(runDirectory(context, run.id), run.id);
     return exit.kind === 'unseen' ? exit.uptimeMs : null;
   };
-  return { harnessMarks: { harness, assignments, untilMs } };
+  return { harnessMarks: harnessMarks(harness, assignments, untilMs) };
 }
 
 /** Without a run's mark, so nothing but this very process is meant by it. */

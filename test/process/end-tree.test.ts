@@ -174,7 +174,16 @@ describe('ending a tree', () => {
     expect((await endTree(tree, 0)).end).toBe('proven');
   }, 30_000);
 
-  it('that cannot be looked at whole says so at once, and is not gone', async () => {
+  it('is proven when what could not be looked at is gone a moment later', async () => {
+    let left = 3;
+    const tree = {
+      ...fakeTree([], { on: () => {} }),
+      emptiness: () => (left-- > 0 ? ('withheld' as const) : ('unseen' as const)),
+    };
+    expect((await endTree(tree, 0)).end).toBe('unseen');
+  });
+
+  it('that cannot be looked at whole for as long as a doubt may take to pass says so, and is not gone', async () => {
     const tree = { ...fakeTree([], { on: () => {} }), emptiness: () => 'withheld' as const };
     for (const graceMs of [0, 1000])
       expect(await endTree(tree, graceMs)).toEqual({

@@ -1,6 +1,6 @@
 /** Whose a process is that bears a harness's own mark, in process tables that cannot be staged: a pid used again. */
 import { describe, expect, it } from 'vitest';
-import { markedBy } from '../../src/process/harness-mark.ts';
+import { harnessMarks, markedBy } from '../../src/process/harness-mark.ts';
 import type { ProcessFact } from '../../src/process/process-table.ts';
 import { doubtAboutMarks } from '../../src/process/tree-doubt.ts';
 import { fact, fakeTable, HERE } from './fake-table.ts';
@@ -12,7 +12,7 @@ const itself = fact(100, 7);
 
 function judge(facts: readonly ProcessFact[], marked: readonly number[], untilMs: number | null) {
   const table = fakeTable(facts, { [MARK]: marked });
-  const marks = { harness, assignments: [MARK], untilMs: () => untilMs };
+  const marks = harnessMarks(harness, [MARK], () => untilMs);
   const { its, doubtful } = markedBy(table, facts, marks);
   const doubt = doubtAboutMarks(table, marks);
   return {
@@ -44,6 +44,22 @@ describe('when the harness is gone, what bears its mark', () => {
     expect(judge(left, [200, 300], null)).toEqual({ its: [], doubtful: [200, 300], told: [200, 300] });
   });
 
+  it('is its own when it was started before a look that still saw the harness, whatever is on record yet', () => {
+    const later = fact(400, 1);
+    const table = fakeTable([...left, later], { [MARK]: [200, 300, 400] });
+    const marks = harnessMarks(harness, [MARK]);
+    markedBy(fakeTable([itself, ...left]), [itself, ...left], marks);
+    const { its, doubtful } = markedBy(table, table.all(), marks);
+    expect({ its, doubtful }).toEqual({ its: left, doubtful: [later] });
+  });
+
+  it('is judged by whether the harness lives when its bearers are known, not when the list was read', () => {
+    const late = fact(600, 1);
+    const table = fakeTable([late], { [MARK]: [600] });
+    const { its, doubtful } = markedBy(table, [itself, fact(200, 1)], harnessMarks(harness, [MARK]));
+    expect({ its, doubtful }).toEqual({ its: [], doubtful: [late] });
+  });
+
   it('is its own when it descends from what is', () => {
     const facts = [fact(200, 1), fact(300, 200), fact(301, 300)];
     expect(judge(facts, [200, 300], 20_000)).toEqual({ its: [200, 300, 301], doubtful: [], told: [] });
@@ -58,7 +74,7 @@ describe('when the harness is gone, what bears its mark', () => {
 it('in another boot or pid namespace nobody is its own', () => {
   const table = fakeTable([itself, fact(200, 1)], { [MARK]: [200] });
   for (const elsewhere of [{ boot: 'boot-0' }, { pidNamespace: 'pid:[2]' }]) {
-    const marks = { harness: { ...harness, ...elsewhere }, assignments: [MARK], untilMs: () => 99_000 };
+    const marks = harnessMarks({ ...harness, ...elsewhere }, [MARK], () => 99_000);
     expect(markedBy(table, table.all(), marks)).toEqual({ its: [], doubtful: [] });
   }
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ProcessIdentity } from '../../src/lifecycle/process-identity.ts';
+import { harnessMarks } from '../../src/process/harness-mark.ts';
 import type { ProcessFact } from '../../src/process/process-table.ts';
 import { findNear, findTree } from '../../src/process/tree.ts';
 import type { Sign } from '../../src/process/tree.ts';
@@ -96,6 +97,15 @@ describe('the tree of a run', () => {
     },
   );
 
+  it('has what descends from whoever was found before, whatever else tells of it', () => {
+    const facts = [fact(101, 1), fact(102, 101), fact(103, 1), fact(104, 103)];
+    const known = facts.map(({ pid, startTime, name }) => ({ pid, startTime, name, signs: [] }));
+    // Its pid is another's by now.
+    const ended = { pid: 103, startTime: 'earlier', name: 'program-103', signs: [] };
+    const roots = { runId: RUN, keeper: null, known: [...known.slice(0, 1), ended], cgroupPids: () => [] };
+    expect(findTree(fakeTable(facts), roots)).toEqual([{ ...known[1], signs: ['descent'] }]);
+  });
+
   it('still has the session and the group of a keeper that is gone, when somebody in them is proven a member', () => {
     const facts = [
       fact(101, 1, { groupId: 100, sessionId: 100 }),
@@ -187,8 +197,8 @@ describe('a stranger', () => {
     const mark = 'HARNESS_PID=20';
     const table = fakeTable([fact(15, 1), fact(20, 1), fact(25, 1)], { [mark]: [15, 25] });
     const harness = { ...HERE, pid: 20, startTime: '200' };
-    const harnessMarks = { harness, assignments: [mark], untilMs: () => null };
-    const roots = { runId: 'r-1', keeper: null, harness, harnessMarks, cgroupPids: () => [] };
+    const marks = harnessMarks(harness, [mark]);
+    const roots = { runId: RUN, keeper: null, harness, harnessMarks: marks, cgroupPids: () => [] };
     expect(findTree(table, roots).map(({ pid, signs }) => ({ pid, signs }))).toEqual([
       { pid: 20, signs: ['record'] },
       { pid: 25, signs: ['mark'] },

@@ -35,6 +35,16 @@ it('whoever belonged once does so until its end, also when its parents are gone'
   expect(pidsOf(tree)).toEqual([]);
 });
 
+it('whoever descends from one that belonged belongs too, also when it came after the end of the first', () => {
+  const looks = [
+    [fact(100, 1), fact(101, 100)],
+    [fact(101, 1), fact(102, 101), fact(103, 1)],
+  ];
+  const tree = outsiderTree(changingTable(looks), ROOT, []);
+  expect(pidsOf(tree)).toEqual([100, 101]);
+  expect(pidsOf(tree)).toEqual([101, 102]);
+});
+
 it('a stranger that got the pid of one that belonged does not', () => {
   const looks = [[fact(100, 1), fact(101, 100)], [fact(101, 1, { startTime: '9000' })]];
   const tree = outsiderTree(changingTable(looks), ROOT, [MARK]);

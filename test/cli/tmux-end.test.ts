@@ -1,6 +1,7 @@
 /** A terminal that goes away, however it goes, is the end of what runs in it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
+import { DEAF } from '../fixtures/deaf-command.ts';
 import { eventsIn } from '../fixtures/stand-in-harness.ts';
 import { openPanes } from '../fixtures/stand-in-tui.ts';
 import type { Panes } from '../fixtures/stand-in-tui.ts';
@@ -16,50 +17,9 @@ beforeEach(() => {
 });
 afterEach(() => panes.cleanUp());
 
-/** Ignores HUP and TERM, and has a child in a session of its own, which ignores them too. */
-const DEAF = `$SIG{$_} = 'IGNORE' for qw(HUP TERM);
-  sub note { open my $f, '>', "$_[0].new"; print $f "$$\\n"; close $f; rename "$_[0].new", $_[0]; }
-  if (!fork) { use POSIX; POSIX::setsid(); exit 0 if fork; note('grandchild'); sleep 1 for 1 .. 100; exit; }
-  note('worker'); sleep 1 for 1 .. 100;`;
-const PLAIN = DEAF.replace("$SIG{$_} = 'IGNORE' for qw(HUP TERM);", '');
-
 const inTmuxAs = (name: string, ...command: readonly string[]) =>
   sandbox.json<SessionView>(['run', '--tmux', '--detach', '-s', name, '--', ...command]);
 const inTmux = (...command: readonly string[]) => inTmuxAs('a', ...command);
-
-const CLOSINGS: readonly (readonly [string, (runId: string) => void])[] = [
-  ['kill-session', (runId) => void panes.tmux('kill-session', '-t', `=${runId}`)],
-  ['kill-pane', (runId) => void panes.tmux('kill-pane', '-t', `=${runId}:0.0`)],
-  ['kill-server', () => void panes.tmux('kill-server')],
-  ['SIGTERM of the server', () => signalSeen(panes.server(), 'SIGTERM')],
-  ['SIGKILL of the server', () => signalSeen(panes.server(), 'SIGKILL')],
-];
-
-describe.each(CLOSINGS)('%s', (_, close) => {
-  it.each([
-    ['a command', PLAIN, 'SIGHUP'],
-    ['a command that ignores HUP and TERM', DEAF, 'SIGKILL'],
-  ])(
-    'ends %s with its escaped grandchild, and it is on record as stopped',
-    async (_what, program, signal) => {
-      const { run } = await inTmux('perl', '-e', program);
-      const tree = [await sandbox.pidFrom('worker'), await sandbox.pidFrom('grandchild')];
-      const keeper = see(run.keeperPid ?? 0);
-      close(run.id);
-      // In the store itself: nobody else looks, so the keeper did it alone.
-      const ended = await eventually('its end is on record', () => eventsIn(sandbox, 'run.ended')[0]);
-      expect(tree.filter(isAlive)).toEqual([]);
-      expect(ended.data).toMatchObject({
-        outcome: 'stopped',
-        actor: 'keeper',
-        reason: expect.stringContaining('its terminal was closed') as unknown,
-        signal,
-      });
-      await eventually('its keeper is gone', () => !isAlive(keeper));
-      expect(await sandbox.show('a')).toMatchObject({ status: 'stopped', run: { outcome: 'stopped' } });
-    },
-  );
-});
 
 it('after the SIGKILL of its server the session is resumed in a new one', async () => {
   await inTmux('sleep', '60');

@@ -103,7 +103,8 @@ describe('whom no signal reached', () => {
   });
 });
 
-describe('ending a tree', () => {
+// Some wait for limits of the ladder.
+describe.concurrent('ending a tree', () => {
   it('that ends when asked sends nothing more', async () => {
     const tree = fakeTree([10, 11], { on: dieOf('SIGTERM', 'SIGKILL') });
     const report = await endTree(tree, 1000);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { isOnRecord } from '../lifecycle/exit.ts';
 import type { ExitEvidence } from '../lifecycle/exit.ts';
@@ -6,6 +7,7 @@ import { parseExit, readExit } from '../process/run-directory.ts';
 import { openContext } from './context.ts';
 import { finaliseRun, SWEEP_GRACE_MS } from './finalise.ts';
 import { homeFrom } from './home.ts';
+import type { Home } from './home.ts';
 import { runDirectory } from './liveness.ts';
 import { requireOwnersKnown } from './ownership/continuity.ts';
 import { letGoOfAll } from './ownership/hold.ts';
@@ -17,9 +19,8 @@ import { takeReports } from './reports.ts';
  * `record` is the exit record as text, for when the one on disk is gone.
  */
 export async function finaliseOwn(runId: string, record: string): Promise<boolean> {
-  const isAway = (process.env['REEVE_STORE'] ?? '') === '' && !isThere(homeFrom(process.env).database);
   // Somebody removed the whole state while the run was on: there is nothing to write to, and none is made anew.
-  if (isAway) return true;
+  if (isAway(homeFrom(process.env), runId)) return true;
   // A store that has forgotten the run is told of it here, for this process holds what says so.
   const context = await openContext({ actor: 'keeper' }, 'keeper');
   try {
@@ -54,6 +55,12 @@ export async function finaliseOwn(runId: string, record: string): Promise<boolea
   } finally {
     await context.store.close();
   }
+}
+
+/** Not where the database alone is gone: this process is the last that knows of the run, and a new one learns of it here. */
+function isAway({ database, runs }: Home, runId: string): boolean {
+  const isShared = (process.env['REEVE_STORE'] ?? '') !== '';
+  return !isShared && !isThere(database) && !isThere(join(runs, runId));
 }
 
 function leftBehind(exit: ExitEvidence): string[] {

@@ -6,6 +6,7 @@ import type { SessionView } from '../../src/api/session-view.ts';
 import { openPanes } from '../fixtures/stand-in-tui.ts';
 import type { Panes } from '../fixtures/stand-in-tui.ts';
 import { openDaemon } from '../daemon/support.ts';
+import { removeDatabase } from '../support/lost-store.ts';
 import { startObeying } from '../support/obeying.ts';
 import type { Obeying } from '../support/obeying.ts';
 import { eventually, isAlive, see, signalSeen } from '../support/processes.ts';
@@ -179,6 +180,28 @@ describe('when the keeper of a parent is killed', () => {
       child: 'cancelled',
     });
     expect(isGone(child)).toBe(true);
+  });
+});
+
+describe('when the database is removed under a parent, and nobody looks', () => {
+  it('its end is on record all the same, and what is to be cancelled ends with it', async () => {
+    const parent = await startObeying(sandbox, 'parent');
+    const child = await startChild(parent, 'child');
+    const keeper = see(parent.started.run.keeperPid ?? 0);
+    removeDatabase(sandbox.home);
+    parent.exits(5);
+    await eventually('both are gone', () => !isAlive(keeper) && isGone(child), 30_000);
+    expect(await outcomes('parent', 'child')).toEqual({ parent: 'failed', child: 'cancelled' });
+    expect((await sandbox.show('parent')).run).toMatchObject({ exitCode: 5, proof: 'kernel' });
+  });
+
+  it('and its keeper is killed as well, what is to be cancelled ends', async () => {
+    const parent = await startObeying(sandbox, 'parent');
+    const child = await startChild(parent, 'child');
+    removeDatabase(sandbox.home);
+    killKeeperOf(parent);
+    await eventually('it is gone', () => isGone(child), 30_000);
+    expect(await outcomes('parent', 'child')).toEqual({ parent: 'lost', child: 'cancelled' });
   });
 });
 

@@ -44,6 +44,7 @@ export async function announceLiving(
     const sight = await sightOf(context, each);
     if (sight !== 'gone') living.push({ announcement: each, isSeen: sight === 'alive' });
   }
+  living.push(...vanishedParents(living, held));
   // Of one session, who is seen has its name before who is not, and a later run before an earlier one.
   living.sort(
     (a, b) => Number(b.isSeen) - Number(a.isSeen) || b.announcement.run.epoch - a.announcement.run.epoch,
@@ -59,6 +60,27 @@ export async function announceLiving(
 interface Sighted {
   readonly announcement: Announcement;
   readonly isSeen: boolean;
+}
+
+/**
+ * The runs above those that live, of which nothing is left: on record again, each is accounted for as any run without a
+ * keeper, and with that what it started is dealt with. Nobody else would do it.
+ */
+function vanishedParents(
+  living: readonly Sighted[],
+  held: ReadonlyMap<string, Announcement>,
+): readonly Sighted[] {
+  const known = new Set(living.map(({ announcement }) => announcement.run.id));
+  const below = living.map(({ announcement }) => announcement);
+  const vanished: Sighted[] = [];
+  for (const { run } of below) {
+    const owner = held.get(run.parent?.ownerId ?? '');
+    if (owner === undefined || known.has(owner.run.id)) continue;
+    known.add(owner.run.id);
+    below.push(owner);
+    vanished.push({ announcement: owner, isSeen: false });
+  }
+  return vanished;
 }
 
 /** One that cannot be judged may live: on record it is shown as unknown, and stands in the way of its own session only. */

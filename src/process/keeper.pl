@@ -59,7 +59,8 @@ my $RECORD_TRIES = 600; # One a second: ten minutes for somebody to free disk sp
 # What ends a terminal or a session must not end the one process that can say how the harness ended.
 my @WEATHERED = qw(HUP INT QUIT TERM PIPE TSTP TTIN TTOU USR1 USR2);
 $SIG{$_} = 'IGNORE' for @WEATHERED;
-$0 = "reeve-keeper $title";
+# With the run's id, by which also another user of the state directory knows that it lives.
+$0 = "reeve-keeper $title $run_id";
 # What it writes is for its user alone; the harness gets back what the user has.
 my $umask = umask 077;
 chdir $run_dir;

@@ -117,7 +117,7 @@ export function announcementsInRuns(runs: string): readonly Announcement[] {
   });
 }
 
-function namesIn(directory: string): readonly string[] {
+export function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch (error) {

@@ -105,14 +105,14 @@ export function explained(place: string, given: unknown): unknown {
   }
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return error;
   if (error.code === DISK_FULL) {
-    return new ReeveError('store_full', `The disk of the store at ${place} is full; nothing was changed.`, {
+    return new ReeveError('store_full', `The disk of the store at ${place} is full; nothing was written.`, {
       hint: 'Free some space there and try again.',
       cause: error,
     });
   }
   if (CANCELLED_STATES.test(error.code)) {
     return new ReeveError('store_unavailable', `The store at ${place} gave up on this: ${error.message}.`, {
-      hint: 'Nothing was changed. Try again; if it stays so, see statement_timeout and lock_timeout of this role, and who holds a lock.',
+      hint: 'Nothing was written. Try again; if it stays so, see statement_timeout and lock_timeout of this role, and who holds a lock.',
       cause: error,
     });
   }

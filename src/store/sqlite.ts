@@ -319,7 +319,7 @@ class Connection {
     switch (resultOf(error)) {
       case RESULT.busy:
         return new ReeveError('store_unavailable', `${this.#path} stayed locked by another process.`, {
-          hint: 'Look for a stuck process that has it open, then try again; nothing was changed.',
+          hint: 'Look for a stuck process that has it open, then try again; nothing was written.',
           cause: error,
         });
       case RESULT.corrupt:
@@ -336,7 +336,7 @@ class Connection {
       case RESULT.full:
         return new ReeveError(
           'store_full',
-          `The disk that holds ${this.#path} is full; nothing was changed.`,
+          `The disk that holds ${this.#path} is full; nothing was written.`,
           {
             hint: 'Free some space and try again.',
             cause: error,
@@ -377,7 +377,7 @@ function isWhole(path: string): boolean {
 
 function unread(path: string, cause: unknown): ReeveError {
   return new ReeveError('store_unavailable', `${path} could not be read this time, and is in order now.`, {
-    hint: 'Nothing was changed. Try again; if it comes back, look after the disk.',
+    hint: 'Nothing was written. Try again; if it comes back, look after the disk.',
     cause,
   });
 }

@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uptime } from 'node:os';
-import { Interrupted } from '../api/errors.ts';
+import { Interrupted, ReeveError } from '../api/errors.ts';
 import { isOnRecord } from '../lifecycle/exit.ts';
 import type { OutOfReach } from '../lifecycle/reach.ts';
 import { notRead } from '../lifecycle/reconcile.ts';
@@ -103,9 +103,18 @@ async function retireHearing(
       ? retireClaimed(context, intended)
       : retireRunning(hearing, intended, intent, graceMs, reached));
   } catch (error) {
-    if (!(error instanceof Interrupted)) await giveUp(context, run, intent, { reached, error });
-    throw error;
+    if (error instanceof Interrupted) throw error;
+    await giveUp(context, run, intent, { reached, error });
+    throw reached.isAny ? afterSignals(run, error) : error;
   }
+}
+
+/** What failed says of itself that it did nothing. Of the run that is not so. */
+function afterSignals({ id }: LiveRun, error: unknown): unknown {
+  if (!(error instanceof ReeveError)) return error;
+  const { code, message, hint, details } = error;
+  const more = { details, cause: error, ...(hint === undefined ? {} : { hint }) };
+  return new ReeveError(code, `${message} Run ${id} had been told to end by then, and may have ended.`, more);
 }
 
 /** Whether anything of the run was signalled, or may have been. */

@@ -161,7 +161,8 @@ async function carryOut(context: Context, found: Uninstalled): Promise<Uninstall
 }
 
 /** All that Reeve ever puts into a state directory. Somebody may have chosen one that is not Reeve's alone. */
-const OWN_ENTRY = /^(?:reeve\.db.*|installation\.json.*|config-checked.*|runs|daemon|tmux|shims|late-hooks)$/;
+const OWN_ENTRY =
+  /^(?:reeve\.db.*|installation\.json.*|config-checked.*|runs|daemon|tmux|shims|late-hooks|used-by-others)$/;
 
 function removeState({ home }: Pick<Context, 'home'>, ground: Ground): Uninstalled['left'] {
   for (const name of readdirSync(home.path).filter((each) => OWN_ENTRY.test(each)))

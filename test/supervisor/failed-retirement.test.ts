@@ -44,6 +44,7 @@ describe.each(COMMANDS)('a %s that fails', (_, command) => {
     const { harness } = await stubborn();
     const failed = await sandbox.reeve(command, failingAfter(2));
     expect([failed.code, failed.stderr]).toEqual([7, expect.stringContaining('EIO')]);
+    expect(failed.stderr).not.toContain('told to end');
     expect(isAlive(harness)).toBe(true);
     expect(existsSync(sandbox.path('asked'))).toBe(false);
     const why = (await sandbox.reeve(['why', 'a'])).stdout;
@@ -58,9 +59,10 @@ describe.each(COMMANDS)('a %s that fails', (_, command) => {
   });
 
   it('after it has signalled somebody says on record that it failed', async () => {
-    await stubborn();
+    const { run } = await stubborn();
     const failed = await sandbox.reeve(command, failingAfter(4));
     expect([failed.code, failed.stderr]).toEqual([7, expect.stringContaining('EIO')]);
+    expect(failed.stderr).toContain(`Run ${run.id} had been told to end by then`);
     await eventually('it was asked', () => existsSync(sandbox.path('asked')));
     const ended = await letGo();
     expect(ended).toMatchObject({

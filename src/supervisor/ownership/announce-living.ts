@@ -22,6 +22,7 @@ import { treeOf } from '../tree-of.ts';
 import { hostOf, isOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
 import { isHeld } from './holder.ts';
+import { unknownOfOthers } from './other-users.ts';
 
 /**
  * The living runs of this state directory in this store, from its files, from the directories of its runs
@@ -50,7 +51,8 @@ export async function announceLiving(
     (a, b) => Number(b.isSeen) - Number(a.isSeen) || b.announcement.run.epoch - a.announcement.run.epoch,
   );
   for (const { announcement, isSeen } of living) await announce(context, announcement, { because, isSeen });
-  if (doubt !== null) return doubt;
+  const unknown = doubt ?? (await unknownOfOthers(context));
+  if (unknown !== null) return unknown;
   const host = hostOf(context);
   const isKnown = living.length > 0 || (await context.store.state(host.id)).announced !== null;
   if (isShared(context) && isKnown) await context.store.markAnnounced(host);

@@ -15,6 +15,7 @@ import { isWriteRefused } from '../../store/write-refused.ts';
 import type { Context } from '../context.ts';
 import { groundOf, hostOf, isShared } from './ground.ts';
 import type { Ground } from './ground.ts';
+import { noteOtherUser, unknownOfOthers } from './other-users.ts';
 
 /**
  * Answers with what keeps it from being known who lives, if anything does: nothing is claimed then. A store that can only
@@ -131,6 +132,9 @@ async function write(
 
 /** Before anything is claimed. A store of one machine was looked at when it was opened. */
 export async function requireOwnersKnown(context: Context): Promise<void> {
+  noteOtherUser(context);
+  const unknown = await unknownOfOthers(context);
+  if (unknown !== null) throw unknown;
   if (!isShared(context) && context.isInDoubt !== true) return;
   const doubt = await keepContinuity(context);
   if (doubt !== null) throw doubt;

@@ -123,7 +123,7 @@ $SIG{USR1} = sub { if ($watcher) { $is_poked = 1; } elsif (!$hung_up) { look(); 
 # The harness has named its conversation: the run is to own that too.
 $SIG{USR2} = sub {
     local ($!, $?);
-    my ($own) = values %held or return;
+    my ($own) = map { $held{$_} } grep { !/^@/ } keys %held or return;
     seek $own, 0, 0;
     hold(do { local $/; <$own> }, time, split /\n/, slurp(in_run('hold')));
 };
@@ -348,7 +348,9 @@ sub hold {
     my ($LOCK_EX_NB, $O_RDWR) = (2 | 4, 2);
     my ($O_CREAT, $EWOULDBLOCK) = $^O eq 'darwin' ? (512, 35) : (64, 11);
     for my $path (grep { !$held{$_} } @paths) {
-        until ($held{$path}) {
+        my $refused = $path =~ /^@/ ? hold_name($path, $deadline) : undef;
+        return $refused if defined $refused;
+        until ($held{$path} || $path =~ /^@/) {
             sysopen my $file, $path, $O_RDWR | $O_CREAT, 0600 or return "cannot open $path: $!";
             checkpoint('keeper.opened');
             if (flock $file, $LOCK_EX_NB) {
@@ -365,6 +367,32 @@ sub hold {
         }
     }
     return undef;
+}
+
+# A name that the kernel itself keeps, whatever directories the user's environment leads to: a socket that is bound for as
+# long as it is open. One that another user has bound is in nobody's way.
+sub hold_name {
+    my ($path, $deadline) = @_;
+    my ($AF_UNIX, $SOCK_STREAM_NB, $EADDRINUSE, $SOL_SOCKET, $SO_PEERCRED) = (1, 1 | 2048, 98, 1, 17);
+    my $address = pack 'Sa*', $AF_UNIX, "\0" . substr $path, 1;
+    my $who;
+    while (1) {
+        socket my $socket, $AF_UNIX, $SOCK_STREAM_NB, 0 or return "cannot make a socket: $!";
+        if (bind $socket, $address) {
+            listen $socket, 64 or return "cannot listen: $!";
+            $held{$path} = $socket;
+            return undef;
+        }
+        return "cannot bind a socket: $!" unless $! == $EADDRINUSE;
+        # Asked once: it is never accepted, and waits in a list of that length.
+        if (!defined $who && connect $socket, $address) {
+            my ($pid, $user) = unpack 'iI', getsockopt($socket, $SOL_SOCKET, $SO_PEERCRED) // '';
+            return undef if defined $user && $user != $<;
+            $who = defined $pid ? slurp("/proc/$pid/cmdline") =~ s/\0.*//sr . " (pid $pid)" : undef;
+        }
+        return 'it is held by ' . ($who // 'another process') if time >= $deadline;
+        select undef, undef, undef, 0.01;
+    }
 }
 
 # Nothing of a line that is not whole: its writer was cut off, or is at it.

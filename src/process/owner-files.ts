@@ -102,6 +102,18 @@ export function processFile(directory: string, boot: string, process: readonly s
   return join(directory, `process-${digest(boot, ...process)}`);
 }
 
+/**
+ * The same two once more, as names that the kernel keeps for a user of this machine: HOME and XDG_STATE_HOME lead to other
+ * files, and the conversation, or the process, is the same. Linux has such names (keeper.pl), macOS has none.
+ */
+export function kernelName(...parts: readonly string[]): readonly string[] {
+  return process.platform === 'linux' ? [`@reeve-${process.getuid?.()}-${digest(...parts)}`] : [];
+}
+
+export function isKernelName(path: string): boolean {
+  return path.startsWith('@');
+}
+
 /** In a run's directory, what its keeper holds: for when the files are lost together with the store. */
 export function copyIn(runDirectory: string): string {
   return join(runDirectory, 'announcement');

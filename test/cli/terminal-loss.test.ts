@@ -308,6 +308,8 @@ describe('a run in a session of its own, which is on a terminal that nobody tell
       const terminal = onTerminal(`${apart} '${STUBBORN}'`);
       const worker = await sandbox.pidFrom('ready');
       const keeper = see(parentOf(worker.pid));
+      // Its command is quicker than it is in listening.
+      await eventually('it listens', () => isListening(keeper));
       const before = pausesOf(keeper);
       signalSeen(keeper, 'SIGHUP');
       await eventually('it has looked, and found its terminal there', () => pausesOf(keeper) >= before + 3);
@@ -397,6 +399,12 @@ it.each([
 function pausesOf({ pid }: Seen): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   return Number(/^voluntary_ctxt_switches:\s*(\d+)$/m.exec(status)?.[1]);
+}
+
+/** SIGHUP is the first of the signals. */
+function isListening({ pid }: Seen): boolean {
+  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+  return (BigInt(`0x${caught ?? '0'}`) & 1n) === 1n;
 }
 
 /** The kernel sends the signal before it takes the terminal away; nothing of it is waiting to be delivered any more. */

@@ -80,6 +80,32 @@ describe('a keeper', () => {
     expect(readFileSync(owned, 'utf8')).toBe('run r-1 of web\n{}');
   });
 
+  it.runIf(process.platform === 'linux')(
+    'starts nothing while a process of the same user has a name that it is to hold, and the command gets none of it',
+    async () => {
+      const name = `@reeve-test-${process.pid}`;
+      const fds = join(directory, 'fds');
+      const holding = (...command: string[]) =>
+        ['0', directory, '1', name, 'run r-1 of web\n{}', '0', command.length, ...command, 'go'].join('\0');
+      const bind =
+        'socket my $s, 1, 1, 0; bind $s, pack "Sa*", 1, "\\0$ARGV[0]"; listen $s, 9; $0 = "its title"';
+      const holder = spawn('perl', ['-e', `${bind}; print "held\n"; close STDOUT; sleep 60`, name.slice(1)], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      await once(holder.stdout, 'data');
+      const { report } = await keep(holding('touch', fds));
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+      expect(report).toBe(`failed it is held by its title (pid ${holder.pid})\n`);
+      expect(existsSync(fds)).toBe(false);
+      const list = ['sh', '-c', 'ls /proc/self/fd > "$0"', fds];
+      await keep(order(...list));
+      const usual = readFileSync(fds, 'utf8');
+      expect((await keep(holding(...list))).report).toMatch(/^executing \d+\n$/);
+      expect(readFileSync(fds, 'utf8')).toBe(usual);
+    },
+  );
+
   it('holds the file that has the name, also when another one had it a moment before', async () => {
     const [owned, go] = [join(directory, 'owned'), join(directory, 'go-on')];
     const kept = keep(['0', directory, '1', owned, 'run r-1 of web\n{}', '0', 1, 'true', 'go'].join('\0'), {

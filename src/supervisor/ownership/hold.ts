@@ -9,8 +9,10 @@ import type { HarnessOrder } from '../../process/keeper.ts';
 import {
   conversationFile,
   copyIn,
-  processFile,
+  isKernelName,
   isLocked,
+  kernelName,
+  processFile,
   readAnnouncement,
   sessionIdFile,
 } from '../../process/owner-files.ts';
@@ -39,9 +41,16 @@ export function toHold(
     hold: [
       ...filesOf(ground, session, run),
       ...(adopted === null ? [] : [processFile(ground.owners, context.table.host.boot, adopted)]),
+      // Last, for a file says in its own words who holds it.
+      ...(run.native === null ? [] : conversationName(session.harness, run.native.id)),
+      ...(adopted === null ? [] : kernelName('process', context.table.host.boot, ...adopted)),
     ],
     announcement,
   };
+}
+
+function conversationName(harness: string, nativeId: string): readonly string[] {
+  return kernelName('conversation', harness, nativeId);
 }
 
 /** It bears no mark of its run and outlives its keeper: only by what is written here a store that was lost knows of it. */
@@ -65,7 +74,8 @@ export function holdNamed(context: Context, harness: string, before: Run, run: R
     const path = conversationFile(groundOf(context).owners, harness, nativeId);
     if (readAnnouncement(path)?.run.id === run.id) return;
     const temporary = join(directory, `.hold.${process.pid}`);
-    writeFileSync(temporary, `${path}\n`, { mode: 0o600 });
+    const paths = [path, ...conversationName(harness, nativeId)];
+    writeFileSync(temporary, `${paths.join('\n')}\n`, { mode: 0o600 });
     renameSync(temporary, join(directory, 'hold'));
   } catch {
     return; // Its directory was removed, or there are no files of owners; the store and the look for outsiders stand in the way of a second owner all the same.
@@ -76,6 +86,11 @@ export function holdNamed(context: Context, harness: string, before: Run, run: R
 /** For the finaliser: the outcome is on record, and the next owner may come. */
 export function letGoOfAll(environment: NodeJS.ProcessEnv): void {
   for (const { descriptor, path } of heldIn(environment)) {
+    // Closed, its name is free.
+    if (isKernelName(path)) {
+      closeSync(descriptor);
+      continue;
+    }
     const [own, there] = [fstatSync(descriptor), statSync(path, { throwIfNoEntry: false })];
     // Removed while it is held: whoever opened it meanwhile sees that it is not the file of this name any more.
     if (there !== undefined && own.dev === there.dev && own.ino === there.ino) rmSync(path, { force: true });

@@ -43,6 +43,7 @@ export const ERRORS = {
   no_log: { httpStatus: 409, exitCode: 1 },
   keeper_unavailable: { httpStatus: 500, exitCode: 1 },
   state_directory: { httpStatus: 500, exitCode: 1 },
+  file_unavailable: { httpStatus: 500, exitCode: 1 },
   store_full: { httpStatus: 507, exitCode: 1 },
   store_newer: { httpStatus: 500, exitCode: 1 },
   store_damaged: { httpStatus: 500, exitCode: 1 },

@@ -7,6 +7,7 @@ import {
   ReeveError,
   TOO_MANY_FILES,
 } from '../api/errors.ts';
+import { asFileFailure } from './file-failure.ts';
 import { asText, printable, printableJson } from './printable.ts';
 import { errorDim, errorRed } from './render/style.ts';
 
@@ -72,6 +73,7 @@ function knownError(error: unknown): ReeveError {
   }
   return (
     known ??
+    asFileFailure(error) ??
     new ReeveError('failed', error instanceof Error ? error.message : String(error), { cause: error })
   );
 }

@@ -18,7 +18,7 @@ export type NamespaceReading =
   | { readonly is: 'unknown'; readonly because: string };
 
 /** PROC_PID_INIT_INO, a constant of the kernel. */
-const INITIAL = 'pid:[4026531836]';
+export const INITIAL_PID_NAMESPACE = 'pid:[4026531836]';
 const ELSEWHERE = 'it is in another pid namespace (a container)';
 
 export interface NamespaceView {
@@ -34,7 +34,7 @@ export function seekNamespace(
 ): NamespaceReading {
   const [namespace = '', time = ''] = pidNamespace.split(' ');
   const [own, ownTime = ''] = host.pidNamespace.split(' ');
-  if (own !== INITIAL || namespace === INITIAL) return unknown(ELSEWHERE);
+  if (own !== INITIAL_PID_NAMESPACE || namespace === INITIAL_PID_NAMESPACE) return unknown(ELSEWHERE);
   const started: number[] = [];
   // Process 1 is the first of this very namespace, whether it may be looked at or not.
   for (const pid of readdirSync(root).filter((name) => /^\d+$/.test(name) && name !== '1')) {

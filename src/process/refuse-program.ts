@@ -1,6 +1,8 @@
 /** What executing a program would say, found out without doing it: by the same search as execvp. */
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { REPLACEMENT } from '../api/raw-bytes.ts';
+import { judgeElfFile } from './elf.ts';
 
 /** Where execvp looks when there is no PATH. */
 const DEFAULT_PATH = '/bin:/usr/bin';
@@ -15,32 +17,66 @@ export function refuseProgram(program: string, cwd: string, searchPath = DEFAULT
 
 const MISSING = 'there is no such file';
 
-/** As far as Linux follows scripts whose interpreters are scripts. */
-const MAX_INTERPRETERS = 4;
+/** What is so of a path for as long as nobody changes it. */
+const REFUSALS: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: () => MISSING,
+  ENOTDIR: () => MISSING,
+  EACCES: (path) => `${path} may not be executed by this user`,
+  ELOOP: (path) => `${path} leads through too many symbolic links`,
+  ENAMETOOLONG: () => 'its path is too long',
+};
 
-/** A look that failed proves nothing: then it is for the start to say. */
 function refusePath(path: string, cwd: string, depth = 0): string | null {
+  return refuseFile(path) ?? refuseScript(path, cwd, depth) ?? refuseElf(path, cwd);
+}
+
+/** A look that failed for another reason proves nothing: then it is for the start to say. */
+function refuseFile(path: string): string | null {
   try {
     if (!statSync(path).isFile()) return `${path} is not a file`;
     accessSync(path, constants.X_OK);
+    return null;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return MISSING;
-    return code === 'EACCES' ? `${path} may not be executed by this user` : null;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    return REFUSALS[code]?.(path) ?? null;
   }
-  return depth < MAX_INTERPRETERS ? refuseInterpreter(path, cwd, depth) : null;
 }
 
-function refuseInterpreter(path: string, cwd: string, depth: number): string | null {
+/** As far as Linux follows scripts whose interpreters are scripts. macOS lets a shell read those. */
+const MAX_SCRIPTS = 5;
+const TOO_DEEP = 'more of its interpreters are scripts than Linux follows';
+
+function refuseScript(path: string, cwd: string, depth: number): string | null {
   const interpreter = interpreterOf(beginningOf(path));
-  if (interpreter === null) return null;
+  if (interpreter === null || interpreter.includes(REPLACEMENT)) return null;
+  if (depth === MAX_SCRIPTS) return process.platform === 'linux' ? TOO_DEEP : null;
   const why = refusePath(resolve(cwd, interpreter), cwd, depth + 1);
-  if (why === null) return null;
+  if (why === null || why === TOO_DEEP) return why;
   if (why === MISSING && interpreter.endsWith('\r'))
     return `the first line of ${path} ends with a carriage return, as on Windows`;
-  return `${path} names an interpreter that cannot be executed: ${
-    why === MISSING ? `${printable(interpreter)}: ${why}` : why
-  }`;
+  return `${path} names an interpreter that cannot be executed: ${named(interpreter, why)}`;
+}
+
+function refuseElf(path: string, cwd: string): string | null {
+  const judged = judgeElfFile(path);
+  if (judged.is === 'refused') return `${path} ${judged.because}`;
+  if (judged.interpreter === null || judged.interpreter.includes(REPLACEMENT)) return null;
+  const why = refuseLoader(resolve(cwd, judged.interpreter));
+  return why === null
+    ? null
+    : `${path} needs a loader that cannot be executed: ${named(judged.interpreter, why)}`;
+}
+
+/** Linux asks no loader for a loader of its own. */
+function refuseLoader(path: string): string | null {
+  const why = refuseFile(path);
+  if (why !== null) return why;
+  const judged = judgeElfFile(path);
+  return judged.is === 'refused' ? `${path} ${judged.because}` : null;
+}
+
+function named(path: string, why: string): string {
+  return why === MISSING ? `${printable(path)}: ${why}` : why;
 }
 
 /** What Linux reads of a file to find out what it is; a longer first line is no interpreter's to it. */

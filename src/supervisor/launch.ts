@@ -20,6 +20,7 @@ import { identify } from '../process/process-table.ts';
 import { isReplaced, REPLACEMENT } from '../api/raw-bytes.ts';
 import { refuseDirectory } from '../process/refuse-directory.ts';
 import { logPathIn } from '../process/run-directory.ts';
+import { requireSpareFiles } from '../process/spare-files.ts';
 import { tieToTerminal } from '../process/terminal.ts';
 import type { TerminalTie } from '../process/terminal.ts';
 import { hashToken } from '../store/sql-store.ts';
@@ -147,6 +148,7 @@ async function checkBeforeEnding(
   existing: SessionWithRun | null,
 ): Promise<void> {
   requireProgram(context, order.launch.execution[0] ?? '', order.cwd);
+  requireSpareFiles();
   await checkBudget(context, order, existing);
   // Where it cannot be read who holds the session, the start would be refused once its owner is gone.
   await holderFor(context, existing, order);

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { launchIn } from '../support/launch.ts';
+import { isAlive } from '../support/processes.ts';
 import { CLI, createSandbox } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -31,5 +33,17 @@ it('with too few open files a start fails with a sentence that says so, whatever
   for (const { message, hint } of errors) {
     expect(message).toContain('too many files are open');
     expect(hint).toContain('ulimit -n');
+  }
+});
+
+it('with too few open files for the start of its successor an owner is not ended', async () => {
+  const { harness } = await launchIn(sandbox, 'owned', 'sleep', '600');
+  const words = [CLI, 'run', '--detach', '--force', '-s', 'owned', '--json', '--', 'sleep', '600'];
+  for (let files = 20; ; files += 1) {
+    const script = `ulimit -n ${files}; exec "$0" "$@"`;
+    const shell = ['-c', script, process.execPath, ...words];
+    const { status } = spawnSync('sh', shell, { env: sandbox.env, encoding: 'utf8' });
+    expect([files, isAlive(harness)]).toEqual([files, status !== 0]);
+    if (status === 0) return;
   }
 });

@@ -1,8 +1,21 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mayRunForeign } from '../../src/process/elf.ts';
 import { refuseProgram } from '../../src/process/refuse-program.ts';
+import { elf, elf32, FOREIGN, ownMachine } from '../support/elf.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -40,9 +53,11 @@ it('refuses what is missing, no file, or not executable, and says which', () => 
   expect(on('bin:/no/such', 'plain')).toContain('may not be executed');
 });
 
-it('concludes nothing from a look that failed', () => {
-  expect(on('bin', 'bin/loop')).toBeNull();
-  expect(on('/no/such:bin', 'loop')).toBeNull();
+it('refuses links that lead back to themselves, and a path that is too long', () => {
+  expect(on('bin', 'bin/loop')).toContain('symbolic links');
+  expect(on('/no/such:bin', 'loop')).toContain('symbolic links');
+  expect(on('bin', `./${'x'.repeat(300)}`)).toContain('too long');
+  expect(on('bin:/bin', 'sh')).toBeNull();
 });
 
 /** A script, and what its first line begins with. */
@@ -63,7 +78,8 @@ it.each([
   ['of a name longer than the kernel reads, which the shell then executes', `#!/${'x'.repeat(5000)}\n`],
   ['none', 'exec sleep 1\n'],
   ['none, in an empty line', '#!\nexec sleep 1\n'],
-  ['none, for it is no script', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 3])],
+  ['none, for it is no script', Buffer.from([0x7f, 0x45, 0x4c, 0, 0, 1, 2, 3])],
+  ['whose name is not UTF-8', Buffer.from('#!/nonexist/\xff\n', 'latin1')],
   ['none, for it is empty', ''],
 ])('lets pass a script with an interpreter that may work: %s', (_, start) => {
   expect(on('bin', script(start))).toBeNull();
@@ -87,6 +103,75 @@ it.each([
   expect(why).not.toContain('\r');
 });
 
-it('ends where an interpreter is its own interpreter', () => {
-  expect(on('bin', script('#!script\n'))).toBeNull();
+/** A chain of so many scripts, the last of which has a program. */
+function chain(length: number): string {
+  const paths = Array.from({ length }, (_, index) => join(directory, `chained-${index}`));
+  paths.forEach((path, index) =>
+    writeFileSync(path, `#!${paths[index + 1] ?? '/bin/sh'}\n`, { mode: 0o755 }),
+  );
+  return paths[0] ?? '';
+}
+
+describe.runIf(process.platform === 'linux')('on Linux', () => {
+  it('follows as many scripts as the kernel, and refuses one more', () => {
+    // Executed itself, so that nobody has to believe the number.
+    const executed = (path: string) => spawnSync(path).error === undefined;
+    expect([on('bin', chain(5)), executed(chain(5))]).toEqual([null, true]);
+    expect([on('bin', chain(6)), executed(chain(6))]).toEqual([
+      expect.stringContaining('Linux follows'),
+      false,
+    ]);
+    expect(on('bin', script('#!script\n'))).toContain('Linux follows');
+  });
+
+  it.each([
+    [
+      'without its loader',
+      elf({ interpreter: '/nonexist/ld.so\0' }),
+      '/nonexist/ld.so: there is no such file',
+    ],
+    ['whose loader may not be executed', elf({ interpreter: '/etc/passwd\0' }), 'may not be executed'],
+    ['whose loader is looked for where it is started', elf({ interpreter: 'none/ld.so\0' }), 'none/ld.so'],
+    ['whose loader is damaged', elf({ interpreter: 'bin/damaged\0' }), 'damaged, or not whole'],
+    ['that ends in its header', elf().subarray(0, 40), 'not whole'],
+    ['that ends before its program headers do', elf().subarray(0, 100), 'not whole'],
+    ['of a 32-bit machine, without its loader', elf32(ownMachine(), '/nonexist/ld32\0'), '/nonexist/ld32'],
+  ])('refuses a program %s, and a script with it as its interpreter', (_, bytes, says) => {
+    writeFileSync(join(directory, 'bin', 'damaged'), elf().subarray(0, 70), { mode: 0o755 });
+    writeFileSync(join(directory, 'bin', 'program'), bytes, { mode: 0o755 });
+    expect(on('bin', 'program')).toContain(says);
+    expect(on('bin', script('#!bin/program -x\n'))).toContain(says);
+  });
+
+  it.skipIf(mayRunForeign())('refuses a program for another kind of processor', () => {
+    expect(on('bin', script(elf({ machine: FOREIGN })))).toContain('processor');
+  });
+
+  it.each([
+    ['with a loader that can be executed', elf({ interpreter: `${process.execPath}\0` })],
+    ['whose loader has a name that is not UTF-8', elfWithStrayByte()],
+    ['without a loader', elf()],
+  ])('lets pass a program %s', (_, bytes) => {
+    expect(on('bin', script(bytes))).toBeNull();
+  });
+});
+
+function elfWithStrayByte(): Buffer {
+  const bytes = elf({ interpreter: '/nonexist/x\0' });
+  bytes[bytes.length - 2] = 0xff;
+  return bytes;
+}
+
+// Root may read everything; another user is needed to tell.
+it('lets pass what may be executed and not be read', { tags: ['root'] }, () => {
+  chmodSync(directory, 0o755);
+  const path = script(elf().subarray(0, 40), 0o711);
+  process.seteuid?.(65_534);
+  try {
+    expect(() => accessSync(path, constants.X_OK)).not.toThrow();
+    expect(() => readFileSync(path)).toThrow('EACCES');
+    expect(on('bin', path)).toBeNull();
+  } finally {
+    process.seteuid?.(0);
+  }
 });

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NO_TOKENS } from '../../src/lifecycle/usage.ts';
 import { openContext } from '../../src/supervisor/context.ts';
+import { mayRunForeign } from '../../src/process/elf.ts';
+import { elf, FOREIGN } from '../support/elf.ts';
 import { launchIn } from '../support/launch.ts';
 import { eventually, isAlive } from '../support/processes.ts';
 import { reviewingIn, sha } from '../support/reviewer.ts';
@@ -28,6 +30,11 @@ function program(name: string, mode = 0o755, interpreter = '/bin/sh'): string {
   writeFileSync(path, `#!${interpreter}\nexec sleep 600\n`);
   chmodSync(path, mode);
   return path;
+}
+
+function loop(): string {
+  symlinkSync('loop', sandbox.path('loop'));
+  return sandbox.path('loop');
 }
 
 async function healthy() {
@@ -56,11 +63,28 @@ describe('a trigger that would supersede, refused before anybody is ended', () =
     ['a reviewer that may not be executed', () => program('plain', 0o644), 2, 'usage'],
     ['a reviewer without its interpreter', () => program('script', 0o755, '/nonexist/interp'), 2, 'usage'],
     ['a reviewer whose interpreter is no program', () => program('script', 0o755, '/etc/passwd'), 2, 'usage'],
+    ['a reviewer that is a link to itself', () => loop(), 2, 'usage'],
   ])('for %s', async (_, reviewer, exit, code) => {
     const { process } = await healthy();
     const error = await refused(reviews.words({ 1: 'aaaa2' }, '--reviewer', reviewer()), exit);
     expect([error.code, isAlive(process)]).toEqual([code, true]);
     expect((await sandbox.show('review-w')).epoch).toBe(1);
+  });
+
+  const foreign: [string, Buffer] = ['a reviewer for another kind of processor', elf({ machine: FOREIGN })];
+  it
+    .runIf(process.platform === 'linux')
+    .each<[string, Buffer]>([
+      ['a reviewer without its loader', elf({ interpreter: '/nonexist/ld.so\0' })],
+      ['a reviewer that is not whole', elf().subarray(0, 100)],
+      ...(mayRunForeign() ? [] : [foreign]),
+    ])('for %s, and for a script with it as its interpreter', async (_, bytes) => {
+    const { process } = await healthy();
+    writeFileSync(sandbox.path('reviewer'), bytes, { mode: 0o755 });
+    for (const reviewer of [sandbox.path('reviewer'), program('script', 0o755, sandbox.path('reviewer'))]) {
+      const error = await refused(reviews.words({ 1: 'aaaa2' }, '--reviewer', reviewer), 2);
+      expect([error.code, isAlive(process)]).toEqual(['usage', true]);
+    }
   });
 
   it.each([

@@ -1,8 +1,10 @@
 /** Takeover and stop: the old tree proven gone before anything new begins, whoever dies in the middle. */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
+import { mayRunForeign } from '../../src/process/elf.ts';
+import { elf, FOREIGN } from '../support/elf.ts';
 import { launchIn, MISBEHAVE } from '../support/launch.ts';
 import { intentOnRecord } from '../support/on-record.ts';
 import { eventually, isAlive, isExecuting, signalSeen, startedWith } from '../support/processes.ts';
@@ -377,6 +379,44 @@ it.each([['no-such-command-here'], ['./no-such-path'], ['/']])(
     expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
   },
 );
+
+describe('a take-over with --force, for which nobody can be started, leaves the owner alive:', () => {
+  /** Refused before and without anything being changed. */
+  async function refused(command: string): Promise<{ code: string; message: string }> {
+    const { harness, run } = await launch('a', 'sleep', '60');
+    const words = ['run', '--detach', '--force', '-s', 'a', '--', command];
+    const { error } = await sandbox.json<{ error: { code: string; message: string } }>(words, 2);
+    expect(isAlive(harness)).toBe(true);
+    expect((await sandbox.show('a')).run).toMatchObject({ id: run.id, state: 'running', outcome: null });
+    return error;
+  }
+
+  it('a symbolic link that leads to itself', async () => {
+    symlinkSync('loop', sandbox.path('loop'));
+    expect(await refused('./loop')).toMatchObject({ code: 'usage' });
+  });
+
+  it.runIf(process.platform === 'linux').each([
+    ['a program without its loader', elf({ interpreter: '/nonexist/ld.so\0' })],
+    ['a program that ends in its header', elf().subarray(0, 40)],
+    ['a program that ends before its program headers do', elf().subarray(0, 100)],
+    ['an object file', elf({ type: 1 })],
+  ])('%s, and a script with it as its interpreter', async (_, bytes) => {
+    writeFileSync(sandbox.path('program'), bytes, { mode: 0o755 });
+    writeFileSync(sandbox.path('script'), `#!${sandbox.path('program')}\n`, { mode: 0o755 });
+    expect(await refused('./program')).toMatchObject({ code: 'usage' });
+    await sandbox.json(['kill', 'a']);
+    expect(await refused('./script')).toMatchObject({ code: 'usage' });
+  });
+
+  it.skipIf(process.platform !== 'linux' || mayRunForeign())(
+    'a program for another kind of processor',
+    async () => {
+      writeFileSync(sandbox.path('program'), elf({ machine: FOREIGN }), { mode: 0o755 });
+      expect(await refused('./program')).toMatchObject({ code: 'usage' });
+    },
+  );
+});
 
 it('a superseded foreground run says so calmly and gives its own exit code', async () => {
   const old = sandbox.start(['run', '-s', 'a', '--', 'sleep', '60']);

@@ -32,6 +32,8 @@ import { toHold } from './ownership/hold.ts';
 
 /** A keeper answers within milliseconds, unless it was stopped or the file system of the command hangs. */
 const REPORT_LIMIT_MS = 10_000;
+/** One that is told nothing ends within milliseconds, unless it was stopped or the store keeps its finaliser waiting. */
+const ABANDON_LIMIT_MS = 5_000;
 
 /** Named here: whoever uses the library need not have the types of Node. */
 export type PassedSignal = 'SIGINT' | 'SIGQUIT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2';
@@ -196,7 +198,9 @@ async function abandon(
   reason: string,
 ): Promise<StartResult> {
   keeper.abandon();
-  await keeper.exited;
+  // It starts nothing any more, whatever it is doing: its finaliser may wait for the store that this process has open.
+  await Promise.race([keeper.exited, sleep(ABANDON_LIMIT_MS, undefined, { ref: false })]);
+  keeper.release();
   return giveUp(context, claimed, reason);
 }
 

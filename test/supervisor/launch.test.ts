@@ -180,6 +180,30 @@ it('a keeper that does not answer does not keep its launcher waiting for ever', 
   expect(isAlive(worker)).toBe(false);
 });
 
+it('a keeper that was told nothing, and does not end, does not keep its launcher waiting for ever', async () => {
+  const go = sandbox.path('go');
+  await sandbox.json(['ls']);
+  const launcher = sandbox.start(['run', '--detach', '-s', 'a', '--', ...WORKER], {
+    env: { ...sandbox.env, REEVE_CHECKPOINT: `launch.keeper_spawned=wait:${go}` },
+  });
+  const launching = finished(launcher);
+  await eventually('the launcher is held', () => existsSync(`${go}.reached`));
+  const { pid } = launcher;
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ');
+  const keeper = see(Number(child));
+  signalSeen(keeper, 'SIGSTOP');
+  const database = new DatabaseSync(join(sandbox.home, 'reeve.db'));
+  database.exec(`create trigger refuse before update on runs begin select raise(abort, 'staged'); end`);
+  writeFileSync(go, '');
+  expect((await launching).code).toBe(1);
+  database.exec('drop trigger refuse');
+  database.close();
+  signalSeen(keeper, 'SIGCONT');
+  await eventually('it is gone', () => !isAlive(keeper));
+  expect(hasWorked()).toBe(false);
+  expect((await sandbox.show('a')).run.outcome).toBe('never_started');
+});
+
 it('a store that fails after the harness was let go neither hangs the launcher nor hides that it runs', async () => {
   const go = sandbox.path('go');
   const launching = finished(

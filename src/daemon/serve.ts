@@ -21,6 +21,7 @@ import {
   requireOwn,
 } from '../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
+import { forgetDeadHeirs, forgetHeir } from '../supervisor/daemon-heirs.ts';
 import { readConfig } from '../supervisor/config.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
@@ -74,7 +75,7 @@ export interface ServeOptions {
   /** Ends it. */
   readonly signal: AbortSignal;
   /** Has the program that is on disk now take over, which ends this one; throws when that did not come up. */
-  readonly handOver: () => Promise<void>;
+  readonly handOver: (build: string) => Promise<void>;
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -191,6 +192,8 @@ async function begin(
   const following = followers.map((each) => follow(context, { changes, health }, each, closing));
   atEnd(async () => void (await Promise.all(following)));
   record = recordDaemon(context, port);
+  forgetHeir(context.home, process.pid);
+  forgetDeadHeirs(context);
   options.ready(record);
 }
 
@@ -272,7 +275,10 @@ function startParts(
  * After an update this daemon goes on as it was, and starts nothing more: it gives way to the one on disk. One that does
  * not come up is not tried again, and this one says so for as long as it is there.
  */
-function watchProgram(handOver: () => Promise<void>, log: (text: string) => void): () => Promise<string> {
+function watchProgram(
+  handOver: ServeOptions['handOver'],
+  log: (text: string) => void,
+): () => Promise<string> {
   let seen: string | null = null;
   let failure: unknown;
   return async () => {
@@ -285,7 +291,7 @@ function watchProgram(handOver: () => Promise<void>, log: (text: string) => void
     if (failure === undefined) {
       log(`program: build ${other} is on disk and takes over`);
       try {
-        await handOver();
+        await handOver(other);
         return `build ${other} has taken over`;
       } catch (error) {
         failure = error;

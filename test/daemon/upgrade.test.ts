@@ -2,12 +2,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { installAt } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
-import { eventually, isAlive, see } from '../support/processes.ts';
+import { eventually, isAlive, see, signalSeen, startedWith } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { askDaemon } from './support.ts';
@@ -27,7 +28,11 @@ afterEach(async () => {
 
 /** The program of the installation that is then updated. */
 function start(...args: string[]): ChildProcess {
-  const child = spawn(process.execPath, [installed.cli, ...args], { env: sandbox.env, cwd: sandbox.root });
+  return startWith({}, args);
+}
+function startWith(more: Readonly<Record<string, string>>, args: readonly string[]): ChildProcess {
+  const env = { ...sandbox.env, ...more };
+  const child = spawn(process.execPath, [installed.cli, ...args], { env, cwd: sandbox.root });
   started.push(child);
   return child;
 }
@@ -132,6 +137,52 @@ it('a watch of reviews goes on as the new build, with the head that came meanwhi
   expect(watch.exitCode).toBeNull();
   watch.kill('SIGTERM');
   expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+});
+
+describe('while one daemon gives way to the next', () => {
+  /** With the successor held there, which has its environment from the one that started it. */
+  const heldAt = async (point: string) => {
+    const hold = sandbox.path('hold');
+    const env = { REEVE_CHECKPOINT: `${point}=wait:${hold}` };
+    await finished(startWith(env, ['serve', '--detach', '--json']));
+    const other = installed.update();
+    await eventually('the successor is held', () => existsSync(`${hold}.reached`), 60_000);
+    return { other, letGo: () => writeFileSync(hold, '') };
+  };
+  /** One that does not wait for the successor ends in this time. */
+  const MOMENT_MS = 3_000;
+  const givenAMoment = async <T>(answer: Promise<T>): Promise<T | 'waits'> =>
+    Promise.race([answer, sleep(MOMENT_MS, 'waits' as const)]);
+
+  it.each(['daemon.displacing', 'daemon.displaced'])(
+    'a stop ends that one too, when it is at %s',
+    async (point) => {
+      const { letGo } = await heldAt(point);
+      const stopping = sandbox.json(['serve', 'stop']);
+      const early = await givenAMoment(stopping);
+      letGo();
+      expect(await stopping).toEqual({ wasRunning: true });
+      expect(startedWith(`REEVE_HOME=${sandbox.home}`)).toEqual([]);
+      expect(early).toBe('waits');
+      expect(readdirSync(join(sandbox.home, 'daemon')).filter((name) => name.startsWith('heir'))).toEqual([]);
+    },
+  );
+
+  it('its status is that of the next one', async () => {
+    const { other, letGo } = await heldAt('daemon.displaced');
+    const asking = sandbox.reeve(['serve', 'status', '--json']);
+    expect(await givenAMoment(asking)).toBe('waits');
+    letGo();
+    const { code, stdout } = await asking;
+    expect([code, (JSON.parse(stdout) as Served).build]).toEqual([0, other]);
+  });
+
+  it('a successor that dies is waited for by nobody', async () => {
+    await heldAt('daemon.displaced');
+    for (const heir of startedWith(`REEVE_HOME=${sandbox.home}`)) signalSeen(heir, 'SIGKILL');
+    expect(await sandbox.json(['serve', 'stop'])).toEqual({ wasRunning: false });
+    expect((await sandbox.reeve(['serve', 'status'])).code).toBe(3);
+  });
 });
 
 describe('a keeper whose program is away in the middle of an update', () => {

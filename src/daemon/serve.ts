@@ -3,6 +3,7 @@
  * keepers of their own, and what it knows is in the store. It
  *   holds the lock → opens the store → listens → is on record → goes on until it is told to end.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ReeveError } from '../api/errors.ts';
 import { enforceBudgets } from '../supervisor/budgets.ts';
 import { openContext } from '../supervisor/context.ts';
@@ -25,7 +26,8 @@ import { forgetDeadHeirs, forgetHeir } from '../supervisor/daemon-heirs.ts';
 import { readConfig } from '../supervisor/config.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
-import { ownBuild, replacedBy } from '../supervisor/own-program.ts';
+import { ownBuild, programOnDisk } from '../supervisor/own-program.ts';
+import type { ProgramOnDisk } from '../supervisor/own-program.ts';
 import { keepContinuity } from '../supervisor/ownership/continuity.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
@@ -273,21 +275,28 @@ function startParts(
 
 /**
  * After an update this daemon goes on as it was, and starts nothing more: it gives way to the one on disk. One that does
- * not come up is not tried again, and this one says so for as long as it is there.
+ * not come up, or is not of the build that it was taken for, is not tried again, and this one says so for as long as it is there.
  */
 function watchProgram(
   handOver: ServeOptions['handOver'],
   log: (text: string) => void,
 ): () => Promise<string> {
-  let seen: string | null = null;
+  const { build: own } = ownBuild();
+  let seen: ProgramOnDisk = { is: 'own' };
   let failure: unknown;
   return async () => {
-    const other = replacedBy();
-    if (other !== seen) {
-      [seen, failure] = [other, undefined];
-      return other === null ? `build ${ownBuild().build}` : `build ${other} is being installed`;
+    const before = seen;
+    seen = programOnDisk();
+    if (!isDeepStrictEqual(before, seen)) failure = undefined;
+    if (seen.is === 'own') return `build ${own}`;
+    const isNews = !isDeepStrictEqual(before, seen);
+    if (seen.is === 'gone') {
+      // An update has it away for a moment.
+      if (isNews) return `build ${own}, which is not on disk right now`;
+      throw new Error(`The program on disk is gone: this daemon, of build ${own}, starts nothing more.`);
     }
-    if (other === null) return `build ${ownBuild().build}`;
+    const other = seen.build;
+    if (isNews) return `build ${other} is being installed`;
     if (failure === undefined) {
       log(`program: build ${other} is on disk and takes over`);
       try {

@@ -101,6 +101,62 @@ describe('a daemon whose program was replaced', () => {
     expect(recorded().process.pid).toBe(pid);
   });
 
+  it('stays, says so once and is unwell when the new build is only announced', async () => {
+    const { pid } = await run<Served>('serve', '--detach', '--json');
+    const other = installed.announce();
+    const log = join(sandbox.home, 'daemon', 'log');
+    const linesWith = (text: string) =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(text));
+    await eventually(
+      'it has tried, and looked again since',
+      () => linesWith('takes over').length > 0,
+      60_000,
+    );
+    const { parts } = await eventually(
+      'it tells of the failure',
+      async () => {
+        const served = await sandbox.json<Served>(['serve', 'status']);
+        return served.parts['program']?.is === 'broken' && served;
+      },
+      60_000,
+    );
+    expect(parts['program']?.says).toContain(`Build ${other} is on disk, but could not take over`);
+    expect(parts['program']?.says).toContain('not installed completely');
+    // Two more rounds.
+    await sleep(7_000);
+    expect([recorded().process.pid, recorded().build]).toEqual([pid, installed.build]);
+    expect([linesWith('takes over').length, linesWith('could not take over').length]).toEqual([1, 1]);
+    expect(installed.update()).toBe(other);
+  });
+
+  it('starts nothing while it is away, claims nothing, and is unwell until it is there again', async () => {
+    const { pid } = await run<Served>('serve', '--detach', '--json');
+    installed.remove();
+    const body = { argv: ['sleep', '600'], session: 'other', cwd: sandbox.root };
+    const refused = await askDaemon(sandbox, 'POST', '/v1/run', { body });
+    expect(refused.json()).toMatchObject({ error: { code: 'program_replaced' } });
+    expect(await sandbox.list()).toEqual([]);
+    const program = async () => {
+      const { parts } = (await askDaemon(sandbox, 'GET', '/healthz')).json<Served>();
+      return parts['program'];
+    };
+    const broken = await eventually(
+      'it says that it is gone',
+      async () => {
+        const part = await program();
+        return part?.is === 'broken' && part;
+      },
+      60_000,
+    );
+    expect(broken.says).toContain('gone');
+    installed.putBack();
+    await eventually('it is well again', async () => (await program())?.is === 'good', 60_000);
+    expect((await askDaemon(sandbox, 'POST', '/v1/run', { body })).status).toBe(200);
+    expect(recorded().process.pid).toBe(pid);
+  });
+
   it('answers what it was never asked before, from what it loaded at its start; and starts nothing', async () => {
     await run<Served>('serve', '--detach', '--json');
     const running = see((await work('web')).pid);
@@ -115,28 +171,49 @@ describe('a daemon whose program was replaced', () => {
   });
 });
 
-it('a watch of reviews goes on as the new build, with the head that came meanwhile', async () => {
-  const repo = sandbox.path('repo');
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-      env: { ...sandbox.env, GIT_CONFIG_GLOBAL: '/dev/null' },
-    });
-  mkdirSync(repo);
-  git('init', '-q', '-b', 'main');
-  git('commit', '-q', '--allow-empty', '-m', 'one');
-  await work('web');
-  const how = ['--worker', 'web', '--reviewer', 'sleep 600', '--repo', repo, '--debounce', '0.1'];
-  const watch = start('review', 'watch', ...how, '--branch', 'main', '--json');
-  let said = '';
-  watch.stdout?.on('data', (chunk) => (said += String(chunk)));
-  const triggers = () => said.split('\n').filter((line) => line.includes('"is":"triggered"')).length;
-  await eventually('the first head is reviewed', () => triggers() === 1);
-  installed.update();
-  git('commit', '-q', '--allow-empty', '-m', 'two');
-  await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
-  expect(watch.exitCode).toBeNull();
-  watch.kill('SIGTERM');
-  expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+describe('a watch of reviews', () => {
+  const watching = async () => {
+    const repo = sandbox.path('repo');
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+        env: { ...sandbox.env, GIT_CONFIG_GLOBAL: '/dev/null' },
+      });
+    const commit = (text: string) => git('commit', '-q', '--allow-empty', '-m', text);
+    mkdirSync(repo);
+    git('init', '-q', '-b', 'main');
+    commit('one');
+    await work('web');
+    const how = ['--worker', 'web', '--reviewer', 'sleep 600', '--repo', repo, '--debounce', '0.1'];
+    const watch = start('review', 'watch', ...how, '--branch', 'main', '--json');
+    let said = '';
+    watch.stdout?.on('data', (chunk) => (said += String(chunk)));
+    const triggers = () => said.split('\n').filter((line) => line.includes('"is":"triggered"')).length;
+    await eventually('the first head is reviewed', () => triggers() === 1);
+    return { watch, commit, triggers };
+  };
+
+  it('goes on as the new build, with the head that came meanwhile', async () => {
+    const { watch, commit, triggers } = await watching();
+    installed.update();
+    commit('two');
+    await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
+    expect(watch.exitCode).toBeNull();
+    watch.kill('SIGTERM');
+    expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+  });
+
+  it('waits while the program is away, and reviews the head that came meanwhile', async () => {
+    const { watch, commit, triggers } = await watching();
+    installed.remove();
+    commit('two');
+    // In this time one that does not wait has failed.
+    await sleep(4_000);
+    expect([watch.exitCode, triggers()]).toEqual([null, 1]);
+    installed.putBack();
+    await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
+    watch.kill('SIGTERM');
+    expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+  });
 });
 
 describe('while one daemon gives way to the next', () => {

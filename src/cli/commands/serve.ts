@@ -24,7 +24,7 @@ import {
   summarise,
 } from '../../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
-import { loadWholeProgram } from '../../supervisor/own-program.ts';
+import { loadWholeProgram, ownBuild } from '../../supervisor/own-program.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
@@ -53,11 +53,24 @@ export async function serve(action: string | undefined, options: ServeOptions): 
   readConfig(machine.environment);
   await checkEnvironment(machine.environment);
   try {
+    if (isTakenForAnother(machine)) return OTHER_BUILD;
     if (options.replace === true) await takePlace(machine, options.port);
     return await (options.detach === true ? inBackground(machine, options) : here(machine, options));
   } finally {
     forgetHeir(machine.home, process.pid);
   }
+}
+
+/** What a successor exits with that is not of the build that `build.json` promised. Known to the two of them only. */
+const OTHER_BUILD = 75;
+
+/**
+ * Of an installation that is not complete, which names one build and has another. The daemon of that one would find
+ * the same difference, and give way to the next, for ever.
+ */
+function isTakenForAnother(machine: Machine): boolean {
+  const build = ownHeirdom(machine)?.build;
+  return build !== undefined && build !== ownBuild().build;
 }
 
 async function takePlace(machine: Machine, port: number | undefined): Promise<void> {
@@ -121,7 +134,11 @@ async function here(machine: Machine, options: ServeOptions): Promise<number> {
       const code = await Promise.race([successor.exited, hasLeft]);
       if (code === 'left') return;
       successor = null;
-      throw new Error(`it exited with ${code}`);
+      throw new Error(
+        code === OTHER_BUILD
+          ? 'the program there is of another build, so it is not installed completely. Install Reeve again.'
+          : `it exited with ${code}`,
+      );
     },
   });
   return successor === null ? 0 : remain(successor);

@@ -8,7 +8,7 @@ import { build } from 'vite';
 
 // What every start needs.
 const CORE =
-  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch|reconcile|awake|proof)|src\/process\/(?!outsider-tree|owner-note|darwin|end-tree|harness-below|run-mark|own-words)|src\/api\/(?:errors|nearest|raw-bytes|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|session-variables)\.ts|src\/supervisor\/(?:config-check|config-path|context|harness-launch|home|launch|liveness|owner-words|reeve|own-program|start-claimed)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
+  /rolldown\/runtime|src\/lifecycle\/(?!notification|delivery|price|story|submission|budget|review|head-watch|reconcile|awake|proof)|src\/process\/(?!outsider-tree|owner-note|darwin|end-tree|harness-below|run-mark|own-words)|src\/api\/(?:errors|nearest|raw-bytes|time-words)\.ts|src\/store\/(?!announce|budget-facts|migrations|postgres|sole-holder|try-write|usage(?!-methods)|fence|submissions|budgets|review)|src\/harness\/(?:adapters|command|make-directory|session-variables)\.ts|src\/supervisor\/(?:config-check|config-path|context|harness-launch|home|launch|liveness|owner-words|reeve|own-program|start-claimed)\.ts|src\/cli\/(?:commands\/run|follow|pane|output|render\/style)\.ts/;
 // What every end of a run needs, and with it every look at one.
 const ENDING =
   /src\/lifecycle\/(?:reconcile|awake|proof)\.ts|src\/process\/(?:end-tree|run-mark)\.ts|src\/supervisor\/(?:adapter-of|finalise|lineage|obstacle|reconcile|reports|retire|take-writes|tree-of)\.ts/;

@@ -3,6 +3,7 @@
  * keepers of their own, and what it knows is in the store. It
  *   holds the lock → opens the store → listens → is on record → goes on until it is told to end.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ReeveError } from '../api/errors.ts';
 import { enforceBudgets } from '../supervisor/budgets.ts';
 import { openContext } from '../supervisor/context.ts';
@@ -21,10 +22,12 @@ import {
   requireOwn,
 } from '../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../supervisor/daemon-place.ts';
+import { forgetDeadHeirs, forgetHeir } from '../supervisor/daemon-heirs.ts';
 import { readConfig } from '../supervisor/config.ts';
 import { ledgerFor } from '../supervisor/ledger.ts';
 import { observeLive } from '../supervisor/observe-live.ts';
-import { ownBuild, replacedBy } from '../supervisor/own-program.ts';
+import { ownBuild, programOnDisk } from '../supervisor/own-program.ts';
+import type { ProgramOnDisk } from '../supervisor/own-program.ts';
 import { keepContinuity } from '../supervisor/ownership/continuity.ts';
 import { reeveOf } from '../supervisor/reeve.ts';
 import { settleReviews } from '../supervisor/review-settle.ts';
@@ -74,7 +77,7 @@ export interface ServeOptions {
   /** Ends it. */
   readonly signal: AbortSignal;
   /** Has the program that is on disk now take over, which ends this one; throws when that did not come up. */
-  readonly handOver: () => Promise<void>;
+  readonly handOver: (build: string) => Promise<void>;
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -191,6 +194,8 @@ async function begin(
   const following = followers.map((each) => follow(context, { changes, health }, each, closing));
   atEnd(async () => void (await Promise.all(following)));
   record = recordDaemon(context, port);
+  forgetHeir(context.home, process.pid);
+  forgetDeadHeirs(context);
   options.ready(record);
 }
 
@@ -270,22 +275,32 @@ function startParts(
 
 /**
  * After an update this daemon goes on as it was, and starts nothing more: it gives way to the one on disk. One that does
- * not come up is not tried again, and this one says so for as long as it is there.
+ * not come up, or is not of the build that it was taken for, is not tried again, and this one says so for as long as it is there.
  */
-function watchProgram(handOver: () => Promise<void>, log: (text: string) => void): () => Promise<string> {
-  let seen: string | null = null;
+function watchProgram(
+  handOver: ServeOptions['handOver'],
+  log: (text: string) => void,
+): () => Promise<string> {
+  const { build: own } = ownBuild();
+  let seen: ProgramOnDisk = { is: 'own' };
   let failure: unknown;
   return async () => {
-    const other = replacedBy();
-    if (other !== seen) {
-      [seen, failure] = [other, undefined];
-      return other === null ? `build ${ownBuild().build}` : `build ${other} is being installed`;
+    const before = seen;
+    seen = programOnDisk();
+    if (!isDeepStrictEqual(before, seen)) failure = undefined;
+    if (seen.is === 'own') return `build ${own}`;
+    const isNews = !isDeepStrictEqual(before, seen);
+    if (seen.is === 'gone') {
+      // An update has it away for a moment.
+      if (isNews) return `build ${own}, which is not on disk right now`;
+      throw new Error(`The program on disk is gone: this daemon, of build ${own}, starts nothing more.`);
     }
-    if (other === null) return `build ${ownBuild().build}`;
+    const other = seen.build;
+    if (isNews) return `build ${other} is being installed`;
     if (failure === undefined) {
       log(`program: build ${other} is on disk and takes over`);
       try {
-        await handOver();
+        await handOver(other);
         return `build ${other} has taken over`;
       } catch (error) {
         failure = error;

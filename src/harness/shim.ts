@@ -14,7 +14,6 @@ import {
   chmodSync,
   closeSync,
   constants,
-  mkdirSync,
   openSync,
   readSync,
   readdirSync,
@@ -26,6 +25,7 @@ import {
 import { isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { ADMINISTRATION } from './administration.ts';
+import { makeDirectory } from './make-directory.ts';
 
 export const SHIM_NAMES = ['claude', 'codex', 'gemini', 'opencode', 'code'] as const;
 export type ShimName = (typeof SHIM_NAMES)[number];
@@ -67,7 +67,7 @@ export function installShims(
 ): readonly ShimReport[] {
   const absolute = resolve(directory);
   return refusing(absolute, () => {
-    mkdirSync(absolute, { recursive: true });
+    makeDirectory(absolute);
     // All are looked at before the first is written, so that a refusal leaves everything as it was.
     const found = names.map((name) => ({
       name,

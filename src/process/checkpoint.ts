@@ -44,6 +44,8 @@ export type Checkpoint =
   | 'submit.recorded'
   | 'usage.recorded'
   | 'watch.begun'
+  | 'daemon.displacing'
+  | 'daemon.displaced'
   | 'budget.judged';
 
 const POLL_MS = 5;

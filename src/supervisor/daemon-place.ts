@@ -5,13 +5,11 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ReeveError } from '../api/errors.ts';
 import type { ProcessIdentity } from '../lifecycle/process-identity.ts';
 import { probe } from '../process/liveness.ts';
 import { identify } from '../process/process-table.ts';
 import { readText, unread } from '../process/reading.ts';
-import { signalProven } from '../process/run-tree.ts';
 import { holdAlone } from '../store/sole-holder.ts';
 import type { Machine } from './context.ts';
 import type { Home } from './home.ts';
@@ -113,7 +111,7 @@ export function becomeDaemon(home: Home): (() => void) | null {
  * Whether anybody acts as the daemon. One that has let go of the lock does nothing any more, although its process may be
  * there for as long as somebody waits for that.
  */
-function isServed(home: Home, waitMs: number): boolean {
+export function isServed(home: Home, waitMs: number): boolean {
   const { lock } = daemonPlace(home);
   if (!existsSync(lock)) return false;
   const release = holdAlone(lock, waitMs);
@@ -256,39 +254,4 @@ function readToken(path: string): string | null {
   if (!TOKEN_SHAPE.test(text)) return null;
   chmodSync(path, 0o600);
   return text;
-}
-
-/** It has nothing to save but its answers in flight. */
-const STOP_GRACE_MS = 5_000;
-const KILL_LIMIT_MS = 5_000;
-const POLL_MS = 20;
-
-/** The daemon that was there, now proven gone; null when there was none. No run is touched by it. */
-export function stopDaemon(machine: Machine): Promise<DaemonRecord | null> {
-  return endDaemon(machine, () => false);
-}
-
-/** The same for whoever takes its place. One that was started in the foreground may wait for the end of that one. */
-export function displaceDaemon(machine: Machine): Promise<DaemonRecord | null> {
-  return endDaemon(machine, () => !isServed(machine.home, 0));
-}
-
-async function endDaemon(machine: Machine, hasLetGo: () => boolean): Promise<DaemonRecord | null> {
-  const seen = findDaemon(machine);
-  if (seen.is === 'none') return null;
-  const { record } = seen;
-  const isGone = () => probe(machine.table, record.process).is === 'dead' || hasLetGo();
-  for (const [signal, limitMs] of [
-    ['SIGTERM', STOP_GRACE_MS],
-    ['SIGKILL', KILL_LIMIT_MS],
-  ] as const) {
-    if (seen.is === 'running') signalProven(machine.table, record.process, signal);
-    for (let waitedMs = 0; waitedMs < limitMs; waitedMs += POLL_MS) {
-      if (isGone()) return record;
-      await sleep(POLL_MS);
-    }
-  }
-  throw new ReeveError('unproven', `The daemon (pid ${record.process.pid}) could not be proven gone.`, {
-    hint: 'Look at that process; nothing depends on the daemon.',
-  });
 }

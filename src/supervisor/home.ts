@@ -1,7 +1,8 @@
 /** Where a machine's state lives. */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import { makeDirectory } from '../harness/make-directory.ts';
 import { userHome } from '../process/user-home.ts';
 import { wholePath } from '../process/whole-path.ts';
 
@@ -67,7 +68,7 @@ export function prepareHome(home: Home): void {
       if (!isOurs(home)) throw new Error('others may enter it, and it holds files that are not Reeve’s');
       closeToOthers(home.path);
     }
-    makeDirectory(home.runs);
+    makeDirectory(home.runs, 0o700);
     accessSync(home.path, constants.W_OK | constants.X_OK);
     accessSync(home.runs, constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -100,19 +101,6 @@ function closeToOthers(path: string): void {
 
 function isOurs(home: Home): boolean {
   return [home.database, home.installation].some(existsSync) || readdirSync(home.path).length === 0;
-}
-
-/** Not Node's own recursive mkdir: that one never returns where a file system denies with ENOENT, as /proc does. */
-function makeDirectory(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  const parent = dirname(path);
-  if (parent !== path && !existsSync(parent)) makeDirectory(parent);
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    if (!isThere || !statSync(path).isDirectory()) throw error;
-  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -2,10 +2,11 @@
  * The program that this process is of, as it was started and as it is on disk now. An update replaces the files below a
  * process that runs: what that would load late is gone, and what it would start is of another build than itself.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
+import { readText } from '../process/reading.ts';
 import { SCHEMA_VERSION } from '../store/schema-version.ts';
 
 export interface Build {
@@ -45,29 +46,49 @@ export function loadWholeProgram(): void {
   for (const name of readdirSync(import.meta.dirname).filter((each) => PART.test(each))) load(`./${name}`);
 }
 
-/** What an update has put in this program's place, once it is there; null while this one is. */
-export function replacedBy(): string | null {
+/** `gone`: nothing is there that says what it is, as in the middle of an update, or after this Reeve was removed. */
+export type ProgramOnDisk =
+  | { readonly is: 'own' }
+  | { readonly is: 'other'; readonly build: string }
+  | { readonly is: 'gone' };
+
+/** What is in this program's place by now. */
+export function programOnDisk(): ProgramOnDisk {
+  // The sources are what they are; the build in `dist` is another matter.
+  if (typeof REEVE_BUILD === 'undefined') return { is: 'own' };
   const onDisk = buildOnDisk();
-  return onDisk === ownBuild().build ? null : onDisk;
+  if (onDisk === null) return { is: 'gone' };
+  return onDisk === 'unknown' || onDisk === REEVE_BUILD.build
+    ? { is: 'own' }
+    : { is: 'other', build: onDisk };
 }
 
 /** The keeper and the hooks on disk are of the other build: they may not understand what this one tells them. */
 export function requireSameProgram(): void {
-  const other = replacedBy();
-  if (other === null) return;
-  throw new ReeveError(
-    'program_replaced',
-    `Reeve was updated on disk to build ${other} while this process, of build ${ownBuild().build}, was running, so it starts nothing more.`,
-    { hint: 'Try again in a moment; a program that uses the library has to be started again.' },
-  );
+  const onDisk = programOnDisk();
+  if (onDisk.is === 'own') return;
+  const { build } = ownBuild();
+  throw onDisk.is === 'other'
+    ? new ReeveError(
+        'program_replaced',
+        `Reeve was updated on disk to build ${onDisk.build} while this process, of build ${build}, was running, so it starts nothing more.`,
+        { hint: 'Try again in a moment; a program that uses the library has to be started again.' },
+      )
+    : new ReeveError(
+        'program_replaced',
+        `The program of this process, build ${build}, is not on disk any more, so it starts nothing more.`,
+        { hint: 'Try again in a moment, when the update is done. If there is none, install Reeve again.' },
+      );
 }
 
-/** Null where it cannot be told: of the sources, in the middle of an update, or when the file cannot be read right now. */
+/** Null where there is none. A file that cannot be read right now, as of too many open files, says nothing. */
 function buildOnDisk(): string | null {
+  const reading = readText(join(import.meta.dirname, 'build.json'));
+  if (reading.is === 'failed') return 'unknown';
+  if (reading.is === 'absent') return null;
   try {
-    const text = readFileSync(join(import.meta.dirname, 'build.json'), 'utf8');
     // Written by scripts/build.mjs.
-    return (JSON.parse(text) as Partial<Build>).build ?? null;
+    return (JSON.parse(reading.value) as Partial<Build>).build ?? null;
   } catch {
     return null;
   }

@@ -55,16 +55,12 @@ it('a link that is too old is used up by the attempt, and one that was made up o
   ]).toEqual([null, null, null, null, null, null]);
 });
 
-it('a code is not guessed: after so many wrong ones none is looked at for a minute, and a link still opens', () => {
+it('a code opens however many wrong ones anybody entered before, and none of those does', () => {
   const access = accessWith();
-  const { key, code } = access.makeLink(MINUTE_MS);
-  const guesses = Array.from({ length: 20 }, () => access.signIn({ code: 'AAAAAAAA' }, MINUTE_MS));
+  const { code } = access.makeLink(0);
+  const guesses = Array.from({ length: 1_000 }, () => access.signIn({ code: 'AAAAAAAA' }, 0));
   expect(new Set(guesses)).toEqual(new Set([null]));
-  const busy = expect.objectContaining({ code: 'busy' });
-  expect(() => access.signIn({ code }, MINUTE_MS)).toThrow(busy);
-  expect(access.signIn({ key }, 2 * MINUTE_MS)).not.toBeNull();
-  const later = access.makeLink(2 * MINUTE_MS + 1);
-  expect(access.signIn({ code: later.code }, 2 * MINUTE_MS + 1)).not.toBeNull();
+  expect(access.signIn({ code }, 0)).not.toBeNull();
 });
 
 it('a cookie opens for a month, for the next daemon too, and until every browser is signed out', () => {

@@ -26,18 +26,29 @@ it('what never becomes a request has an answer as safe as any other', async () =
     ['nonsense\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\n${host}\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     [`GET / HTTP/1.1\r\n${host}\r\nExpect: wonders\r\n\r\n`, 417],
+    ['GET / HTTP/1.1\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost:\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: a b\xff/\r\n\r\n', 400],
+    ['GET / HTTP/1.0\r\n\r\n', 400],
+    [`OPTIONS * HTTP/1.1\r\n${host}\r\n\r\n`, 400],
+    [`GET * HTTP/1.1\r\n${host}\r\n\r\n`, 400],
+    [`GET http://[/ HTTP/1.1\r\n${host}\r\n\r\n`, 400],
+    [`POST http:// HTTP/1.1\r\n${host}\r\nContent-Length: 100000\r\n\r\nx`, 400],
+    [`CONNECT elsewhere:443 HTTP/1.1\r\n${host}\r\n\r\n`, 501],
   ] as const) {
     const socket = connect(daemon.port, '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk) => (answer += String(chunk)));
     // Who is refused before all was sent cannot send the rest; the answer is there all the same.
     socket.on('error', () => {});
-    socket.write(text);
+    socket.write(text, 'latin1');
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(answer).toContain(`HTTP/1.1 ${status} `);
+    expect([text, answer.slice(0, 12)]).toEqual([text, `HTTP/1.1 ${status}`]);
     for (const header of [
       'content-security-policy: ',
       'x-content-type-options: nosniff',
+      "frame-ancestors 'none'",
+      'referrer-policy: no-referrer',
       'cache-control: no-store',
     ])
       expect(answer).toContain(header);

@@ -81,6 +81,10 @@ describe('a link', () => {
     expect(told(await signIn({ code }, { 'content-type': 'text/plain' }))).toBe('400 usage');
     expect(told(await signIn({ code }, { origin: 'https://evil.example' }))).toBe('403 forbidden');
     expect(told(await signIn({ code: 'x'.repeat(5_000) }))).toBe('413 too_large');
+    const json = { 'content-type': 'application/json' };
+    for (const text of ['x', '', '{"code":', '\ufeff\0', Buffer.from([0xff, 0xfe])])
+      expect(told(await signIn(text, json))).toBe('400 usage');
+    expect(readFileSync(daemon.path('log'), 'utf8')).not.toContain('failed');
     const answer = await signIn({ code });
     expect(await loopback({ cookie: answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '' })).toBe('200 ok');
     expect(told(await signIn({ code }))).toBe('401 unauthorised');

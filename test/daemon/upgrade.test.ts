@@ -2,12 +2,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { installAt } from '../support/installation.ts';
 import type { Installation } from '../support/installation.ts';
-import { eventually, isAlive, see } from '../support/processes.ts';
+import { eventually, isAlive, see, signalSeen, startedWith } from '../support/processes.ts';
 import { createSandbox, finished } from '../support/sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { askDaemon } from './support.ts';
@@ -27,7 +28,11 @@ afterEach(async () => {
 
 /** The program of the installation that is then updated. */
 function start(...args: string[]): ChildProcess {
-  const child = spawn(process.execPath, [installed.cli, ...args], { env: sandbox.env, cwd: sandbox.root });
+  return startWith({}, args);
+}
+function startWith(more: Readonly<Record<string, string>>, args: readonly string[]): ChildProcess {
+  const env = { ...sandbox.env, ...more };
+  const child = spawn(process.execPath, [installed.cli, ...args], { env, cwd: sandbox.root });
   started.push(child);
   return child;
 }
@@ -96,6 +101,62 @@ describe('a daemon whose program was replaced', () => {
     expect(recorded().process.pid).toBe(pid);
   });
 
+  it('stays, says so once and is unwell when the new build is only announced', async () => {
+    const { pid } = await run<Served>('serve', '--detach', '--json');
+    const other = installed.announce();
+    const log = join(sandbox.home, 'daemon', 'log');
+    const linesWith = (text: string) =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(text));
+    await eventually(
+      'it has tried, and looked again since',
+      () => linesWith('takes over').length > 0,
+      60_000,
+    );
+    const { parts } = await eventually(
+      'it tells of the failure',
+      async () => {
+        const served = await sandbox.json<Served>(['serve', 'status']);
+        return served.parts['program']?.is === 'broken' && served;
+      },
+      60_000,
+    );
+    expect(parts['program']?.says).toContain(`Build ${other} is on disk, but could not take over`);
+    expect(parts['program']?.says).toContain('not installed completely');
+    // Two more rounds.
+    await sleep(7_000);
+    expect([recorded().process.pid, recorded().build]).toEqual([pid, installed.build]);
+    expect([linesWith('takes over').length, linesWith('could not take over').length]).toEqual([1, 1]);
+    expect(installed.update()).toBe(other);
+  });
+
+  it('starts nothing while it is away, claims nothing, and is unwell until it is there again', async () => {
+    const { pid } = await run<Served>('serve', '--detach', '--json');
+    installed.remove();
+    const body = { argv: ['sleep', '600'], session: 'other', cwd: sandbox.root };
+    const refused = await askDaemon(sandbox, 'POST', '/v1/run', { body });
+    expect(refused.json()).toMatchObject({ error: { code: 'program_replaced' } });
+    expect(await sandbox.list()).toEqual([]);
+    const program = async () => {
+      const { parts } = (await askDaemon(sandbox, 'GET', '/healthz')).json<Served>();
+      return parts['program'];
+    };
+    const broken = await eventually(
+      'it says that it is gone',
+      async () => {
+        const part = await program();
+        return part?.is === 'broken' && part;
+      },
+      60_000,
+    );
+    expect(broken.says).toContain('gone');
+    installed.putBack();
+    await eventually('it is well again', async () => (await program())?.is === 'good', 60_000);
+    expect((await askDaemon(sandbox, 'POST', '/v1/run', { body })).status).toBe(200);
+    expect(recorded().process.pid).toBe(pid);
+  });
+
   it('answers what it was never asked before, from what it loaded at its start; and starts nothing', async () => {
     await run<Served>('serve', '--detach', '--json');
     const running = see((await work('web')).pid);
@@ -110,28 +171,95 @@ describe('a daemon whose program was replaced', () => {
   });
 });
 
-it('a watch of reviews goes on as the new build, with the head that came meanwhile', async () => {
-  const repo = sandbox.path('repo');
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-      env: { ...sandbox.env, GIT_CONFIG_GLOBAL: '/dev/null' },
-    });
-  mkdirSync(repo);
-  git('init', '-q', '-b', 'main');
-  git('commit', '-q', '--allow-empty', '-m', 'one');
-  await work('web');
-  const how = ['--worker', 'web', '--reviewer', 'sleep 600', '--repo', repo, '--debounce', '0.1'];
-  const watch = start('review', 'watch', ...how, '--branch', 'main', '--json');
-  let said = '';
-  watch.stdout?.on('data', (chunk) => (said += String(chunk)));
-  const triggers = () => said.split('\n').filter((line) => line.includes('"is":"triggered"')).length;
-  await eventually('the first head is reviewed', () => triggers() === 1);
-  installed.update();
-  git('commit', '-q', '--allow-empty', '-m', 'two');
-  await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
-  expect(watch.exitCode).toBeNull();
-  watch.kill('SIGTERM');
-  expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+describe('a watch of reviews', () => {
+  const watching = async () => {
+    const repo = sandbox.path('repo');
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+        env: { ...sandbox.env, GIT_CONFIG_GLOBAL: '/dev/null' },
+      });
+    const commit = (text: string) => git('commit', '-q', '--allow-empty', '-m', text);
+    mkdirSync(repo);
+    git('init', '-q', '-b', 'main');
+    commit('one');
+    await work('web');
+    const how = ['--worker', 'web', '--reviewer', 'sleep 600', '--repo', repo, '--debounce', '0.1'];
+    const watch = start('review', 'watch', ...how, '--branch', 'main', '--json');
+    let said = '';
+    watch.stdout?.on('data', (chunk) => (said += String(chunk)));
+    const triggers = () => said.split('\n').filter((line) => line.includes('"is":"triggered"')).length;
+    await eventually('the first head is reviewed', () => triggers() === 1);
+    return { watch, commit, triggers };
+  };
+
+  it('goes on as the new build, with the head that came meanwhile', async () => {
+    const { watch, commit, triggers } = await watching();
+    installed.update();
+    commit('two');
+    await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
+    expect(watch.exitCode).toBeNull();
+    watch.kill('SIGTERM');
+    expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+  });
+
+  it('waits while the program is away, and reviews the head that came meanwhile', async () => {
+    const { watch, commit, triggers } = await watching();
+    installed.remove();
+    commit('two');
+    // In this time one that does not wait has failed.
+    await sleep(4_000);
+    expect([watch.exitCode, triggers()]).toEqual([null, 1]);
+    installed.putBack();
+    await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
+    watch.kill('SIGTERM');
+    expect(await once(watch, 'exit')).toStrictEqual([0, null]);
+  });
+});
+
+describe('while one daemon gives way to the next', () => {
+  /** With the successor held there, which has its environment from the one that started it. */
+  const heldAt = async (point: string) => {
+    const hold = sandbox.path('hold');
+    const env = { REEVE_CHECKPOINT: `${point}=wait:${hold}` };
+    await finished(startWith(env, ['serve', '--detach', '--json']));
+    const other = installed.update();
+    await eventually('the successor is held', () => existsSync(`${hold}.reached`), 60_000);
+    return { other, letGo: () => writeFileSync(hold, '') };
+  };
+  /** One that does not wait for the successor ends in this time. */
+  const MOMENT_MS = 3_000;
+  const givenAMoment = async <T>(answer: Promise<T>): Promise<T | 'waits'> =>
+    Promise.race([answer, sleep(MOMENT_MS, 'waits' as const)]);
+
+  it.each(['daemon.displacing', 'daemon.displaced'])(
+    'a stop ends that one too, when it is at %s',
+    async (point) => {
+      const { letGo } = await heldAt(point);
+      const stopping = sandbox.json(['serve', 'stop']);
+      const early = await givenAMoment(stopping);
+      letGo();
+      expect(await stopping).toEqual({ wasRunning: true });
+      expect(startedWith(`REEVE_HOME=${sandbox.home}`)).toEqual([]);
+      expect(early).toBe('waits');
+      expect(readdirSync(join(sandbox.home, 'daemon')).filter((name) => name.startsWith('heir'))).toEqual([]);
+    },
+  );
+
+  it('its status is that of the next one', async () => {
+    const { other, letGo } = await heldAt('daemon.displaced');
+    const asking = sandbox.reeve(['serve', 'status', '--json']);
+    expect(await givenAMoment(asking)).toBe('waits');
+    letGo();
+    const { code, stdout } = await asking;
+    expect([code, (JSON.parse(stdout) as Served).build]).toEqual([0, other]);
+  });
+
+  it('a successor that dies is waited for by nobody', async () => {
+    await heldAt('daemon.displaced');
+    for (const heir of startedWith(`REEVE_HOME=${sandbox.home}`)) signalSeen(heir, 'SIGKILL');
+    expect(await sandbox.json(['serve', 'stop'])).toEqual({ wasRunning: false });
+    expect((await sandbox.reeve(['serve', 'status'])).code).toBe(3);
+  });
 });
 
 describe('a keeper whose program is away in the middle of an update', () => {

@@ -12,6 +12,8 @@ export interface Installation {
   update(): string;
   /** The same, with a program that ends at once with this code. */
   updateToBroken(code: number): string;
+  /** Of the other build only its name has come so far. Returns that. */
+  announce(): string;
   remove(): void;
   putBack(): void;
 }
@@ -44,6 +46,12 @@ export function installAt(root: string): Installation {
     build,
     update: () => update(),
     updateToBroken: (code) => update(() => writeFileSync(cli, `process.exit(${code})`)),
+    announce: () => {
+      const other = build.split('').toReversed().join('');
+      const name = join(dist, NAME);
+      writeFileSync(name, readFileSync(name, 'utf8').replace(build, other));
+      return other;
+    },
     remove: () => rmSync(dist, { recursive: true }),
     putBack,
   };

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { ReeveError } from '../../api/errors.ts';
 import { age } from '../../api/time-words.ts';
 import { readConfig } from '../../supervisor/config.ts';
@@ -11,19 +12,19 @@ import { openContext, openMachine } from '../../supervisor/context.ts';
 import { checkEnvironment } from '../../supervisor/environment-check.ts';
 import type { Machine } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
+import { displaceDaemon, HAND_OVER_LIMIT_MS, stopDaemon } from '../../supervisor/daemon-end.ts';
+import { announceHeir, forgetHeir, livingHeirs, ownHeirdom } from '../../supervisor/daemon-heirs.ts';
 import {
   alreadyServed,
   daemonPlace,
-  displaceDaemon,
   findDaemon,
   prepareDaemonPlace,
   requireOwn,
   requirePort,
-  stopDaemon,
   summarise,
 } from '../../supervisor/daemon-place.ts';
 import type { DaemonRecord } from '../../supervisor/daemon-place.ts';
-import { loadWholeProgram } from '../../supervisor/own-program.ts';
+import { loadWholeProgram, ownBuild } from '../../supervisor/own-program.ts';
 import { print } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
@@ -51,12 +52,33 @@ export async function serve(action: string | undefined, options: ServeOptions): 
   // Before the one that is there is ended, and said here rather than in a log.
   readConfig(machine.environment);
   await checkEnvironment(machine.environment);
-  if (options.replace === true) {
-    if (options.port !== undefined) await requirePort(machine, options.port);
-    await tryStoreBesideOther();
-    await displaceDaemon(machine);
+  try {
+    if (isTakenForAnother(machine)) return OTHER_BUILD;
+    if (options.replace === true) await takePlace(machine, options.port);
+    return await (options.detach === true ? inBackground(machine, options) : here(machine, options));
+  } finally {
+    forgetHeir(machine.home, process.pid);
   }
-  return options.detach === true ? inBackground(machine, options) : here(options);
+}
+
+/** What a successor exits with that is not of the build that `build.json` promised. Known to the two of them only. */
+const OTHER_BUILD = 75;
+
+/**
+ * Of an installation that is not complete, which names one build and has another. The daemon of that one would find
+ * the same difference, and give way to the next, for ever.
+ */
+function isTakenForAnother(machine: Machine): boolean {
+  const build = ownHeirdom(machine)?.build;
+  return build !== undefined && build !== ownBuild().build;
+}
+
+async function takePlace(machine: Machine, port: number | undefined): Promise<void> {
+  if (port !== undefined) await requirePort(machine, port);
+  requireOwn(machine.home);
+  if (ownHeirdom(machine) === null) announceHeir(machine, process.pid);
+  await tryStoreBesideOther();
+  await displaceDaemon(machine);
 }
 
 /** In a run it would end with that. */
@@ -90,7 +112,7 @@ async function tryStore(): Promise<void> {
   await store.close();
 }
 
-async function here(options: ServeOptions): Promise<number> {
+async function here(machine: Machine, options: ServeOptions): Promise<number> {
   const { serve: daemon } = await import('../../daemon/serve.ts');
   loadWholeProgram();
   const leave = new AbortController();
@@ -106,13 +128,17 @@ async function here(options: ServeOptions): Promise<number> {
     signal: leave.signal,
     log: (text) => process.stderr.write(`${new Date().toISOString()} ${inLine(text)}\n`),
     ready: (record) => print(options, summarise(record), `reeve serves (pid ${process.pid}). ${WAYS}`),
-    handOver: async () => {
-      successor = startSuccessor(options.port);
+    handOver: async (build) => {
+      successor = startSuccessor(machine, build, options.port);
       const hasLeft = once(leave.signal, 'abort').then(() => 'left' as const);
       const code = await Promise.race([successor.exited, hasLeft]);
       if (code === 'left') return;
       successor = null;
-      throw new Error(`it exited with ${code}`);
+      throw new Error(
+        code === OTHER_BUILD
+          ? 'the program there is of another build, so it is not installed completely. Install Reeve again.'
+          : `it exited with ${code}`,
+      );
     },
   });
   return successor === null ? 0 : remain(successor);
@@ -127,7 +153,7 @@ interface Successor {
 const BACKGROUND = 'reeve-daemon';
 
 /** The program that is on disk now. It ends this one when it has come up. */
-function startSuccessor(port: number | undefined): Successor {
+function startSuccessor(machine: Machine, build: string, port: number | undefined): Successor {
   const child = spawn(process.execPath, argumentsFor(port, ['--replace']), {
     argv0: process.argv0,
     detached: process.argv0 === BACKGROUND,
@@ -135,9 +161,26 @@ function startSuccessor(port: number | undefined): Successor {
   });
   const exited = new Promise<number>((resolve) => {
     child.once('error', () => resolve(1));
-    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('exit', (code) => {
+      forgetHeir(machine.home, child.pid ?? 0);
+      resolve(code ?? 1);
+    });
   });
+  // Before this one can be asked to end: whoever ends it then finds that one too.
+  announceChild(machine, child, build);
   return { process: child, exited };
+}
+
+/** One that could not be announced could not be found by whoever ends the daemon. */
+function announceChild(machine: Machine, child: ChildProcess, build?: string): void {
+  // It could not be started, which its `error` tells.
+  if (child.pid === undefined) return;
+  try {
+    announceHeir(machine, child.pid, build);
+  } catch (error) {
+    child.kill();
+    throw error;
+  }
 }
 
 /** Whoever started a daemon in the foreground, a terminal or a service manager, waits for the end of this process. */
@@ -175,6 +218,8 @@ export async function startDaemon(machine: Machine, port: number | undefined): P
     cwd: '/',
   });
   closeSync(file);
+  // It is one already when this command replaces another daemon: that is gone, and this one is not there yet.
+  announceChild(machine, child);
   const exited = new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
@@ -186,6 +231,7 @@ export async function startDaemon(machine: Machine, port: number | undefined): P
     child.unref();
   });
   if (typeof answer !== 'number') return answer;
+  forgetHeir(machine.home, child.pid ?? 0);
   const said = readFileSync(log, 'utf8').slice(before).trim();
   const other = findDaemon(machine);
   if (answer === 4 && other.is === 'running') throw alreadyServed(other.record);
@@ -238,8 +284,7 @@ async function stop(machine: Machine, options: ServeOptions): Promise<number> {
 }
 
 async function status(machine: Machine, options: ServeOptions): Promise<number> {
-  const record = requireDaemon(machine);
-  const health = await askDaemon(machine, 'GET', '/healthz');
+  const { record, health } = await answered(machine);
   const { parts = {} } = health as { parts?: Record<string, { is: string; says: string }> };
   const lines = Object.entries(parts).map(
     ([name, { is, says }]) => `  ${name.padEnd(14)} ${is.padEnd(10)} ${says}`,
@@ -249,6 +294,31 @@ async function status(machine: Machine, options: ServeOptions): Promise<number> 
   const head = `pid ${pid}, ${program}, for ${age(Date.parse(since), Date.now())}, at ${url}`;
   print(options, { ...summarise(record), parts }, [head, ...lines].join('\n'));
   return 0;
+}
+
+/** During a hand-over nobody answers for a moment, and yet there is somebody. */
+async function answered(machine: Machine): Promise<{ record: DaemonRecord; health: unknown }> {
+  const untilMs = Date.now() + HAND_OVER_LIMIT_MS;
+  for (;;) {
+    const [heir] = livingHeirs(machine);
+    const before = findDaemon(machine);
+    try {
+      return { record: requireDaemon(machine), health: await askDaemon(machine, 'GET', '/healthz') };
+    } catch (error) {
+      const now = findDaemon(machine);
+      const isSame =
+        now.is === 'none' ||
+        (before.is !== 'none' && isDeepStrictEqual(before.record.process, now.record.process));
+      if (heir === undefined && isSame) throw error;
+      if (Date.now() > untilMs)
+        throw new ReeveError(
+          'unproven',
+          `A daemon (pid ${heir?.process.pid ?? 'unknown'}) takes over, and has not answered within ${HAND_OVER_LIMIT_MS / 1000} s.`,
+          { hint: `Its log: ${daemonPlace(machine.home).log}    End it: reeve serve stop`, cause: error },
+        );
+      await sleep(POLL_MS);
+    }
+  }
 }
 
 function requireDaemon(machine: Machine): DaemonRecord {

@@ -21,8 +21,10 @@ import type { Parts } from './parts.ts';
 import { addReviewing } from './reviewing.ts';
 import { addLinks, addSigningIn, OPEN } from './signing-in.ts';
 import { addStreams } from './streams.ts';
+import { unforeseen } from './unforeseen.ts';
 
 export function createApp(parts: Parts): App {
+  const logFailure = unforeseen(parts.log);
   const app: App = new OpenAPIHono<Environment>({
     defaultHook: (result) => {
       if (!result.success) throw usageError(result.error.issues);
@@ -33,7 +35,7 @@ export function createApp(parts: Parts): App {
     if (error instanceof HTTPException && error.status < 500)
       return answerError(request, new ReeveError('usage', `${error.message}.`));
     if (!(error instanceof ReeveError) && !hasLeft(request.req.raw))
-      parts.log(`${request.req.routePath} failed: ${error.stack ?? error.message}`);
+      logFailure(request.req.routePath, error, Date.now());
     return answerError(request, error);
   });
   app.notFound((request) =>

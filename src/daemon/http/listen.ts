@@ -1,8 +1,9 @@
 /** Where the daemon listens: a socket that only this user can open, and the loopback. */
 import { chmodSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { ReeveError } from '../../api/errors.ts';
 import type { Context } from '../../supervisor/context.ts';
 import { daemonPlace, lastDaemon, portRefused } from '../../supervisor/daemon-place.ts';
@@ -22,19 +23,36 @@ const MAX_CONNECTIONS = 500;
 const MAX_IDLE_CONNECTIONS = 200;
 
 function serverFor(app: App, via: Via): Server {
-  const server = createAdaptorServer({
-    fetch: (request: Request) => app.fetch(request, { via }),
-    serverOptions: {
+  const server = createServer(
+    {
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
+      // Node's own refusal lacks the headers of every other answer.
+      requireHostHeader: false,
     },
-  }) as Server;
+    answering(app, via),
+  );
   server.maxConnections = MAX_CONNECTIONS;
   refuseSafely(server);
   keepRoom(server);
   return server;
+}
+
+/** What has no host, or an address that is none, is refused before the application sees it. */
+function answering(app: App, via: Via): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  const listener = getRequestListener((request: Request) => app.fetch(request, { via }), {
+    errorHandler: () => {
+      const error = {
+        code: 'usage',
+        message: 'The request has no host or address that can be used.',
+        details: {},
+      };
+      return Response.json({ error }, { status: 400, headers: { ...SECURITY_HEADERS, connection: 'close' } });
+    },
+  });
+  return (incoming, outgoing) => void listener(incoming, outgoing);
 }
 
 const NO_REQUEST: Readonly<Record<string, string>> = {
@@ -50,6 +68,11 @@ function refuseSafely(server: Server): void {
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
     if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
     else socket.end(`HTTP/1.1 ${NO_REQUEST[code] ?? '400 Bad Request'}\r\n${lines.join('')}\r\n`);
+  });
+  // A tunnel to somewhere else is nothing that there is here. Without a listener the connection is closed without a word.
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.end(`HTTP/1.1 501 Not Implemented\r\n${lines.join('')}\r\n`);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     response.writeHead(417, headers).end();

@@ -26,7 +26,7 @@ export function addSigningIn(app: App, { access }: Parts, small: MiddlewareHandl
   // For a browser that `reeve open` cannot start, on another machine behind a tunnel for instance: a person types the code.
   app.post('/sign-in', small, async (request) => {
     requireJson(request.req.header('content-type'));
-    const { code } = Object(await request.req.json()) as { code?: unknown };
+    const { code } = Object(jsonFrom(await request.req.text())) as { code?: unknown };
     const cookie = access.signIn({ code: typeof code === 'string' ? code : '' }, Date.now());
     if (cookie === null) {
       throw new ReeveError('unauthorised', 'This code is wrong, was used, or is older than a minute.', {
@@ -36,6 +36,15 @@ export function addSigningIn(app: App, { access }: Parts, small: MiddlewareHandl
     request.header('set-cookie', cookie);
     return request.json({ isSignedIn: true });
   });
+}
+
+/** What is refused says nothing of the text: it is of somebody who has not proven to be anybody. */
+function jsonFrom(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ReeveError('usage', 'The body is not JSON.', { hint: 'Send {"code": "…"}.' });
+  }
 }
 
 /** Only for those who come through the socket, which is this user: a link is as good as the token. */

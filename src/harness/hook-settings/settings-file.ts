@@ -10,7 +10,6 @@ import {
   fchownSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
@@ -22,6 +21,7 @@ import {
 } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { makeDirectory } from '../make-directory.ts';
 import { badSettings } from './bad-settings.ts';
 
 /** Settings people write are a few kilobytes; what is larger than this is something else. */
@@ -86,7 +86,7 @@ export function writeSettings({ file, text, occasion }: Edit): FileChange | null
   if (text === file.text) return null;
   return attempt(`${file.path} cannot be changed`, () => {
     const real = realPath(file.path);
-    if (text !== null) mkdirSync(dirname(real), { recursive: true });
+    if (text !== null) makeDirectory(dirname(real));
     const backup = occasion === 'first-change' ? keepBackup(file) : null;
     const hadMark = file.bytes?.subarray(0, 3).toString('utf8') === BOM;
     if (text === null) {
@@ -203,6 +203,7 @@ function attempt<T>(what: string, action: () => T): T {
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission is denied',
+  ENOENT: 'nothing can be created there',
   EPERM: 'permission is denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',

@@ -8,7 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import { parseAnnouncement } from '../lifecycle/announcement.ts';
 import type { Announcement } from '../lifecycle/announcement.ts';
@@ -55,13 +55,23 @@ function isOwn(path: string): boolean {
 function isUsable(path: string): boolean {
   try {
     const isMade = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    if (!isMade) mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (!isMade) make(path);
     accessSync(path, constants.W_OK | constants.X_OK);
     // In a directory that everybody may write to, somebody else may have been faster.
     const { uid } = statSync(path);
     return uid === (process.getuid?.() ?? uid);
   } catch {
     return false;
+  }
+}
+
+/** Its parents first, one by one: Node's own recursive mkdir never returns below /proc. */
+function make(path: string): void {
+  if (!isThere(dirname(path))) make(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 }
 

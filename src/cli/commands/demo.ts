@@ -9,9 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionView } from '../../api/session-view.ts';
 import { isExecuting } from '../../supervisor/context.ts';
-import { print } from '../output.ts';
+import { linesOf, printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
-import { printable } from '../printable.ts';
 import { bold, dim, green, red } from '../render/style.ts';
 
 interface Answer {
@@ -159,15 +158,16 @@ const STEPS: readonly Step[] = [
 export async function demo(options: OutputOptions): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'reeve-demo-'));
   const scene = createScene(directory);
-  const tell = (text: string) =>
-    options.json === true ? undefined : process.stdout.write(`${printable(text)}\n`);
+  const tell = (...lines: readonly string[]) => {
+    if (options.json !== true) printLines({}, null, lines);
+  };
   const results: { title: string; command: string; checks: { what: string; held: boolean }[] }[] = [];
   try {
-    tell(dim(`The state of this demo is in ${directory}, and is removed at the end.\n`));
+    tell(dim(`The state of this demo is in ${directory}, and is removed at the end.`), '');
     for (const [index, step] of STEPS.entries()) {
-      tell(`${bold(`${index + 1}. ${step.title}`)}\n${dim('$')} ${step.command}`);
+      tell(bold(`${index + 1}. ${step.title}`), `${dim('$')} ${step.command}`);
       const { shown, checks } = await step.play(scene);
-      tell(indented(shown));
+      tell(...indented(shown));
       for (const [what, held] of checks) tell(`   ${held ? green('✓') : red('✗')} ${what}`);
       tell('');
       const { title, command } = step;
@@ -178,7 +178,9 @@ export async function demo(options: OutputOptions): Promise<number> {
     rmSync(directory, { recursive: true, force: true });
   }
   const held = results.every(({ checks }) => checks.every((check) => check.held));
-  print(options, { held, steps: results }, held ? green('Every step held.') : red('Not every step held.'));
+  printLines(options, { held, steps: results }, [
+    held ? green('Every step held.') : red('Not every step held.'),
+  ]);
   return held ? 0 : 1;
 }
 
@@ -239,10 +241,6 @@ function mentions(text: string, ...words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-function indented(text: string): string {
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `   ${line}`)
-    .join('\n');
+function indented(text: string): string[] {
+  return linesOf(text.trimEnd()).map((line) => `   ${line}`);
 }

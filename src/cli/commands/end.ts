@@ -1,5 +1,5 @@
 /** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
-import { LEFT, print, say } from '../output.ts';
+import { LEFT, printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { openPatiently } from '../with-reeve.ts';
 
@@ -23,7 +23,7 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
     const said = isOnWord ? `${session.name}: run ${run.id} is recorded as lost, on your word.` : text;
     const now = await reeve.show(session.id);
     const ended = now.runs.find(({ id }) => id === run.id) ?? now.run;
-    print(options, { ...now, run: ended, wasLive }, said);
+    printLines(options, { ...now, run: ended, wasLive }, [said]);
     if (now.run.id === run.id || now.run.state === 'ended') return 0;
     // Somebody was faster: what was to be stopped has a successor, and the session goes on.
     say(`${session.name} has another owner by now: run ${now.run.id}.`);
@@ -38,7 +38,11 @@ export async function rm(references: readonly string[], options: OutputOptions):
   try {
     const removed: string[] = [];
     for (const reference of references) removed.push((await reeve.remove(reference)).name);
-    print(options, { removed }, removed.map((name) => `${name}: removed.`).join('\n'));
+    printLines(
+      options,
+      { removed },
+      removed.map((name) => `${name}: removed.`),
+    );
     return 0;
   } finally {
     await reeve.close();
@@ -50,7 +54,7 @@ export async function heartbeat(options: OutputOptions): Promise<number> {
   const reeve = await openPatiently();
   try {
     const beat = await reeve.heartbeat();
-    print(options, beat, beat.accepted ? '' : LEFT);
+    printLines(options, beat, beat.accepted ? [] : [LEFT]);
     return 0;
   } finally {
     await reeve.close();

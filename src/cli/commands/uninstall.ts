@@ -1,18 +1,18 @@
 /** `uninstall`: what is removed, line by line, and what is left. */
 import { uninstall as takeAway } from '../../supervisor/uninstall.ts';
 import type { Uninstalled, UninstallRequest } from '../../supervisor/uninstall.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
 import { bold, dim, yellow } from '../render/style.ts';
 
 export async function uninstall(options: OutputOptions & UninstallRequest): Promise<number> {
   const done = await takeAway(options);
-  print(options, done, render(done));
+  printLines(options, done, render(done));
   return done.left.length === 0 || done.dryRun ? 0 : 1;
 }
 
-function render(done: Uninstalled): string {
+function render(done: Uninstalled): string[] {
   const { dryRun, stopped, hooks, shims, backups, daemon, tmux, state, sharedStore, left } = done;
   const rows: [what: string, which: string][] = [
     ...stopped.map((name): [string, string] => ['run', name]),
@@ -32,5 +32,5 @@ function render(done: Uninstalled): string {
       ? []
       : [`The store at ${inLine(sharedStore)} stays, for others may use it too.`]),
     dim('The program itself: npm uninstall -g reeve'),
-  ].join('\n');
+  ];
 }

@@ -1,5 +1,6 @@
 /** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
-import { LEFT, printLines, say } from '../output.ts';
+import { Interrupted, ReeveError } from '../../api/errors.ts';
+import { LEFT, printError, printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { openPatiently } from '../with-reeve.ts';
 
@@ -33,20 +34,37 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
   }
 }
 
+/** One that cannot be removed does not keep the others; with --json the first error is told, with what was removed. */
 export async function rm(references: readonly string[], options: OutputOptions): Promise<number> {
   const reeve = await openPatiently();
   try {
     const removed: string[] = [];
-    for (const reference of references) removed.push((await reeve.remove(reference)).name);
-    printLines(
-      options,
-      { removed },
-      removed.map((name) => `${name}: removed.`),
-    );
-    return 0;
+    const refusals: ReeveError[] = [];
+    for (const reference of references) {
+      try {
+        removed.push((await reeve.remove(reference)).name);
+      } catch (error) {
+        if (!isOfOneSession(error)) throw error;
+        refusals.push(error);
+      }
+    }
+    const [first] = refusals;
+    if (first !== undefined && options.json === true) {
+      const { code, message, hint, details } = first;
+      const more = { ...(hint === undefined ? {} : { hint }), details: { ...details, removed } };
+      throw new ReeveError(code, message, { ...more, cause: first });
+    }
+    const lines = removed.map((name) => `${name}: removed.`);
+    printLines(options, { removed }, lines);
+    return refusals.map((refusal) => printError(options, refusal))[0] ?? 0;
   } finally {
     await reeve.close();
   }
+}
+
+/** What would befall the next one as well, such as a store that is away, is told once. */
+function isOfOneSession(error: unknown): error is ReeveError {
+  return error instanceof ReeveError && !(error instanceof Interrupted) && !error.code.startsWith('store_');
 }
 
 /** For a harness or its tools: the run and its token come from the environment that the run was given. */

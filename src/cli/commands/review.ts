@@ -204,6 +204,8 @@ export async function watch(options: WatchOptions): Promise<number> {
   const ending = new AbortController();
   const end = () => ending.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+  // Nobody is told any more, which is said where it is noticed.
+  process.stdout.once('error', end);
   loadWholeProgram();
   let isReplaced = false;
   await withReeve(async (reeve) => {

@@ -18,10 +18,14 @@ export async function topAsText(reeve: Reeve): Promise<number> {
       if (text !== null) say(text);
     },
   });
-  const interrupted = new Promise((resolve) => process.once('SIGINT', resolve));
+  const over = new Promise((resolve) => {
+    process.once('SIGINT', resolve);
+    // Nobody sees it any more, which is said where it is noticed.
+    process.stdout.once('error', resolve);
+  });
   try {
     await looking.start();
-    await interrupted;
+    await over;
     return 0;
   } finally {
     looking.stop();

@@ -68,3 +68,8 @@ it('a file that somebody has meant, but that cannot be found, is not none: nothi
     expect(await told({ [name]: 'rel' })).toEqual([2, '', `reeve: ${name} is "rel", a relative path.`]);
   expect(await sandbox.json(['ls', '--all'])).toEqual([]);
 });
+
+it('is none of the demo’s', async () => {
+  writeFileSync(file, '[buget]\n');
+  expect((await sandbox.json<{ held: boolean }>(['demo'])).held).toBe(true);
+});

@@ -7,11 +7,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../../api/errors.ts';
 import type { SessionView } from '../../api/session-view.ts';
 import { isExecuting } from '../../supervisor/context.ts';
 import { linesOf, printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, green, red } from '../render/style.ts';
+
+const CONFIG = 'config.toml';
 
 interface Answer {
   readonly code: number | null;
@@ -51,6 +54,14 @@ const STEPS: readonly Step[] = [
     play: async (scene) => {
       writeFileSync(join(scene.directory, 'agent.sh'), AGENT);
       const started = await scene.reeve(['run', '--detach', '--session', 'demo', '--', 'sh', 'agent.sh']);
+      if (started.code !== 0)
+        throw new ReeveError(
+          'failed',
+          `The demo cannot begin: ${started.stderr.replace(/^reeve: /, '').trim()}`,
+          {
+            hint: 'What is missing on this machine says: reeve doctor',
+          },
+        );
       await appears(join(scene.directory, 'credentials'));
       const { status } = await current(scene);
       const beat = await scene.reeve(['heartbeat'], credentials(scene));
@@ -187,6 +198,8 @@ export async function demo(options: OutputOptions): Promise<number> {
 function createScene(directory: string): Scene {
   const home = join(directory, 'state');
   const cli = process.argv[1] ?? '';
+  // A budget of the user's would end the session in the middle.
+  writeFileSync(join(directory, CONFIG), '');
   return {
     directory,
     reeve: (args, environment = {}) =>
@@ -194,7 +207,7 @@ function createScene(directory: string): Scene {
         const child = spawn(process.execPath, [cli, ...args], {
           cwd: directory,
           stdio: ['ignore', 'pipe', 'pipe'],
-          env: { ...sceneEnvironment(home), ...environment },
+          env: { ...sceneEnvironment(directory, home), ...environment },
         });
         let [stdout, stderr] = ['', ''];
         child.stdout.on('data', (chunk) => (stdout += String(chunk)));
@@ -206,9 +219,10 @@ function createScene(directory: string): Scene {
 }
 
 /** The demo may itself be run inside a run of Reeve, or with settings of its own: none of that is part of the scene. */
-function sceneEnvironment(home: string): NodeJS.ProcessEnv {
+function sceneEnvironment(directory: string, home: string): NodeJS.ProcessEnv {
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_'));
-  return { ...Object.fromEntries(outer), REEVE_HOME: home, NO_COLOR: '1', FORCE_COLOR: '0' };
+  const place = { REEVE_HOME: home, REEVE_CONFIG: join(directory, CONFIG) };
+  return { ...Object.fromEntries(outer), ...place, NO_COLOR: '1', FORCE_COLOR: '0' };
 }
 
 async function current(scene: Scene): Promise<SessionView> {

@@ -208,7 +208,7 @@ export async function watch(options: WatchOptions): Promise<number> {
   process.stdout.once('error', end);
   loadWholeProgram();
   let isReplaced = false;
-  await withReeve(async (reeve) => {
+  const watching = withReeve(async (reeve) => {
     await reeve.reviews.watch({
       ...howOf(options),
       repo: options.repo ?? process.cwd(),
@@ -234,6 +234,11 @@ export async function watch(options: WatchOptions): Promise<number> {
     });
     return 0;
   }, NOT_INTERRUPTED);
+  await watching.catch((error: unknown) => {
+    if (!(error instanceof ReeveError) || error.code !== 'program_replaced') throw error;
+    const hint = 'Start reeve review watch again when the update is done.';
+    throw new ReeveError(error.code, error.message, { hint, details: error.details, cause: error });
+  });
   return isReplaced ? goOnAnew() : 0;
 }
 

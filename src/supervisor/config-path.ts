@@ -41,7 +41,7 @@ export function whyNotFound(file: string): string | null {
   }
 }
 
-function lookAt(look: typeof lstatSync | typeof statSync, path: string): Stats | undefined {
+function lookAt(look: typeof lstatSync, path: string): Stats | undefined {
   try {
     return look(path);
   } catch (error) {

@@ -122,6 +122,7 @@ const removedFromMachine = z
     state: z.string().nullable(),
     sharedStore: z.string().nullable(),
     left: z.array(z.object({ what: z.string(), because: z.string() }).strict()),
+    refusal: z.string().nullable(),
   })
   .strict();
 const demonstrated = z

@@ -11,7 +11,8 @@ export const MARKS: Readonly<Record<Status, string>> = {
   superseded: '↷',
   stopped: '■',
   cancelled: '⊘',
-  'over-budget': '$',
+  // Of no currency: budgets are in any, or in tokens or minutes.
+  'over-budget': '¤',
   reaped: '†',
   lost: '!',
 };

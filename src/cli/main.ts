@@ -3,7 +3,7 @@ import { REPLACEMENT } from '../api/raw-bytes.ts';
 import { leaveClosedTerminal } from './closed-terminal.ts';
 import { renderHelp, renderVerbHelp } from './help.ts';
 import { watchOutput } from './lost-output.ts';
-import { printError } from './output.ts';
+import { linesOf, printError, printLines } from './output.ts';
 import { parse, suggesting } from './parse.ts';
 import type { Parsed } from './parse.ts';
 import { ownBuild } from '../supervisor/own-program.ts';
@@ -32,7 +32,7 @@ async function answer(given: readonly string[]): Promise<number> {
       if (isReplaced) (await import('./raw-arguments.ts')).refuseStrayBytes(parsed.call);
       return execute(parsed);
     case 'help':
-      process.stdout.write(`${'name' in parsed.of ? renderVerbHelp(parsed.of) : renderHelp(parsed.of)}\n`);
+      printLines({}, null, linesOf('name' in parsed.of ? renderVerbHelp(parsed.of) : renderHelp(parsed.of)));
       return 0;
     case 'version':
       process.stdout.write(`${version()}\n`);

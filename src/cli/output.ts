@@ -8,16 +8,27 @@ import {
   TOO_MANY_FILES,
 } from '../api/errors.ts';
 import { asFileFailure } from './file-failure.ts';
-import { asText, printable, printableJson } from './printable.ts';
+import { printableJson, printableLine } from './printable.ts';
 import { errorDim, errorRed } from './render/style.ts';
 
 export interface OutputOptions {
   readonly json?: boolean | undefined;
 }
 
-export function print(options: OutputOptions, value: unknown, text: string): void {
+/** What stands in a line stays in it, whoever wrote it: a line break inside of one is made visible. */
+export function printLines(options: OutputOptions, value: unknown, lines: readonly string[]): void {
   if (options.json === true) printJson(value);
-  else if (text !== '') process.stdout.write(`${printable(text)}\n`);
+  else if (lines.length > 0) process.stdout.write(`${lines.map(printableLine).join('\n')}\n`);
+}
+
+/** For a text in which nothing is from others. */
+export function print(options: OutputOptions, value: unknown, text: string): void {
+  printLines(options, value, linesOf(text));
+}
+
+/** Of a text that may have lines: one laid out already, or one of others that stands on lines of its own. */
+export function linesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.split('\n');
 }
 
 export function printJson(value: unknown, indent = 2): void {
@@ -31,8 +42,8 @@ export function outputWidth(): number {
   return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : UNLIMITED_WIDTH;
 }
 
-export function say(text: string): void {
-  diagnostics().write(`reeve: ${printable(text)}\n`);
+export function say(...lines: readonly string[]): void {
+  diagnostics().write(`reeve: ${lines.map(printableLine).join('\n')}\n`);
 }
 
 /** Of what a run wrote where nobody with the store could be asked. */
@@ -54,8 +65,9 @@ export function printError(options: OutputOptions, error: unknown): number {
     const value = { error: { code, message, ...(hint === undefined ? {} : { hint }), details } };
     printJson(value);
   } else {
-    diagnostics().write(`${errorRed('reeve:')} ${asText(known.message)}\n`);
-    if (known.hint !== undefined) diagnostics().write(`${errorDim(asText(known.hint))}\n`);
+    const { message, hint } = known;
+    const lines = [`${errorRed('reeve:')} ${message}`, ...(hint === undefined ? [] : [errorDim(hint)])];
+    diagnostics().write(`${lines.map(printableLine).join('\n')}\n`);
   }
   if (!(error instanceof ReeveError) && process.env['REEVE_DEBUG'] !== undefined) console.error(error);
   return known instanceof Interrupted ? known.exitCode : ERRORS[known.code].exitCode;

@@ -127,7 +127,12 @@ function verbAt(
   throw usage(`There is no ${kind} ${quoted(first)}`, verbMeant(verbs, first, rest[0]));
 }
 
-function verbMeant(verbs: readonly Verb[], first: string, second: string | undefined): string | undefined {
+function verbMeant(verbs: readonly Verb[], given: string, second: string | undefined): string | undefined {
+  if (given.startsWith('-')) return nearest(given, [...VERSION_FLAGS, ...HELP_FLAGS]);
+  // No verb has a capital letter.
+  const first = given.toLowerCase();
+  const seconds = verbs.map(({ name }) => name).filter((name) => name.endsWith(` ${first}`));
+  if (seconds.length === 1 && !ELSEWHERE.has(first)) return seconds[0];
   const firsts = verbs.map(({ name }) => name.split(' ')[0] ?? name);
   const known = ELSEWHERE.has(first) ? first : nearest(first, [...firsts, ...ELSEWHERE.keys()]);
   if (known === undefined) return undefined;
@@ -181,6 +186,10 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['daemon', 'serve'],
   ['check', 'doctor'],
   ['version', '--version'],
+  ['config', 'doctor'],
+  ['install', 'hooks install or shim install'],
+  ['update', 'npm install -g reeve'],
+  ['upgrade', 'npm install -g reeve'],
 ]);
 
 function startingWith(verbs: readonly Verb[], word: string): readonly Verb[] {
@@ -260,7 +269,8 @@ function checkArguments(verb: Verb, words: readonly string[]): void {
     if (choices !== undefined && wrong !== undefined) {
       throw usage(
         `The ${name} cannot be ${quoted(wrong)}; it is one of ${choices.join(', ')}`,
-        nearest(wrong, choices),
+        // Two slips in a short word make any other.
+        nearest(wrong, choices, wrong.length > 4 ? 2 : 1),
         verb,
       );
     }

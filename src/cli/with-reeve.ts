@@ -3,7 +3,7 @@ import { openReeve } from '../supervisor/reeve.ts';
 import type { Reeve } from '../supervisor/reeve.ts';
 import type { Interruption } from '../supervisor/context.ts';
 import { interruption } from './interruption.ts';
-import { printable } from './printable.ts';
+import { printableLine } from './printable.ts';
 
 /** What a failover of PostgreSQL takes, that of the slower hosted ones included. */
 const WAIT_SECONDS = 120;
@@ -31,7 +31,7 @@ export function openPatiently({
 }
 
 export function tell(words: string): void {
-  process.stderr.write(`${printable(words)}\n`);
+  process.stderr.write(`${printableLine(words)}\n`);
 }
 
 function waitSeconds(): number {

@@ -30,6 +30,11 @@ export function isLimit(kind: BudgetKind, value: number): boolean {
   return isRight && (kind !== 'tokens' || Number.isInteger(value));
 }
 
+/** The end of a sentence that says what is one. */
+export function limitWords(kind: BudgetKind): string {
+  return `${kind === 'tokens' ? 'a whole number' : 'a number'} above 0 and at most 10^15`;
+}
+
 /** Beyond this a sum is not exact any more, and nobody means it. */
 const MAX_LIMIT = 1e15;
 

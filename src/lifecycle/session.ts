@@ -38,11 +38,11 @@ export function refuseSessionName(name: string): string | null {
 }
 
 /**
- * An id as Reeve mints them, of a run, a session, a submission or a review. As the name of a new session it is refused:
+ * As the ids that Reeve mints, of a run, a session, a submission or a review, whichever letters those are made of. As the name of a new session it is refused:
  * whoever gives the id of one would reach the other. Of a session of an older store it stays the name.
  */
 export function isShapedLikeId(name: string): boolean {
-  return /^(?:r|s|sub|rev)-[a-hjkmnp-tv-z0-9]{16}$/.test(name);
+  return /^(?:r|s|sub|rev)-[A-Za-z0-9]{16}$/.test(name);
 }
 
 /** `<directory>-<program>`, with the first number that makes it new: readable, and the same place every time. */

@@ -21,8 +21,13 @@ export interface Sentence {
   readonly text: string;
 }
 
-export function tellStory(events: readonly StoryEvent[]): readonly Sentence[] {
-  return events.map((event) => ({ atMs: happenedAtMs(event), runId: event.runId, text: sentenceOf(event) }));
+/** `currency`: what prices are in, where that is known. */
+export function tellStory(events: readonly StoryEvent[], currency?: string): readonly Sentence[] {
+  return events.map((event) => ({
+    atMs: happenedAtMs(event),
+    runId: event.runId,
+    text: sentenceOf(event, currency),
+  }));
 }
 
 /** What a harness reported happened before somebody came to read it. */
@@ -32,7 +37,7 @@ function happenedAtMs({ kind, atMs, data }: StoryEvent): number {
 }
 
 // The data of each kind is written by the code that writes the event; the casts name its type.
-function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
+function sentenceOf({ kind, actor, runId, data }: StoryEvent, currency: string | undefined): string {
   const say = (field: string) => String(data[field]);
   switch (kind) {
     case 'run.claimed':
@@ -95,15 +100,18 @@ function sentenceOf({ kind, actor, runId, data }: StoryEvent): string {
     default:
       return kind.startsWith('review.')
         ? reviewSentence(kind, actor, data)
-        : budgetSentence(kind, actor, data);
+        : budgetSentence({ kind, actor, data }, currency);
   }
 }
 
-function budgetSentence(kind: string, actor: string, data: StoryEvent['data']): string {
+function budgetSentence(
+  { kind, actor, data }: Pick<StoryEvent, 'kind' | 'actor' | 'data'>,
+  currency: string | undefined,
+): string {
   const what = String(data['what']);
   switch (kind) {
     case 'budget.set':
-      return `${actor} ${budgetSet(data['budget'])}.`;
+      return `${actor} ${budgetSet(data['budget'], currency)}.`;
     case 'budget.warned':
       return `It was warned: it is close to ${what}.`;
     case 'budget.exceeded':
@@ -134,12 +142,12 @@ function parentage(parent: unknown): string {
   return ` It is a child of run ${startedBy}${about === '' ? '' : `, about ${about}`}, and when that ends it ${AT_PARENTS_END[onParentEnd]}.`;
 }
 
-function budgetSet(budget: unknown): string {
+function budgetSet(budget: unknown, currency: string | undefined): string {
   if (budget === null) return 'lifted its budget';
   const limits = budget as Limits;
   const given = BUDGET_KINDS.flatMap((kind) => {
     const limit = limits[kind];
-    return limit === null ? [] : [amount(kind, limit)];
+    return limit === null ? [] : [amount(kind, limit, currency)];
   });
   return given.length === 0 ? 'said what happens at a limit' : `set its budget: ${given.join(', ')}`;
 }

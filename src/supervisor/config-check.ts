@@ -5,7 +5,7 @@
  */
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configPath, isNamed } from './config-path.ts';
+import { configPath, isNamed, whyNotFound } from './config-path.ts';
 import type { Context } from './context.ts';
 
 /** A file that was changed a moment ago may be changed again without a trace: its times have steps. */
@@ -37,7 +37,7 @@ function identityOf(path: string): string | null {
     return JSON.stringify([import.meta.filename, path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
-    return code === 'ENOENT' || code === 'ENOTDIR' ? null : '';
+    return (code === 'ENOENT' || code === 'ENOTDIR') && whyNotFound(path) === null ? null : '';
   }
 }
 

@@ -5,7 +5,7 @@
 import { NOTABLE_STATUSES, TOLD_UNASKED } from '../lifecycle/notification.ts';
 import { quietHoursFrom } from '../lifecycle/quiet-hours.ts';
 import type { QuietHours } from '../lifecycle/quiet-hours.ts';
-import { BUDGET_KINDS, isLimit, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
+import { BUDGET_KINDS, isLimit, limitWords, ON_EXCEEDED } from '../lifecycle/session-budget.ts';
 import type { Limits } from '../lifecycle/session-budget.ts';
 import {
   argv,
@@ -35,7 +35,7 @@ const quietHours: Kind<QuietHours | null> = kindOf(
 );
 
 /** None until they are set. */
-const limits: Kind<Limits | null> = tableOfNumbers(BUDGET_KINDS, isLimit);
+const limits: Kind<Limits | null> = tableOfNumbers(BUDGET_KINDS, isLimit, limitWords);
 
 export const CONFIG_KEYS = {
   notify: {
@@ -55,7 +55,7 @@ export const CONFIG_KEYS = {
       says: 'an address to which each notification is posted as JSON',
     },
     webhook_headers: {
-      kind: mapOfTexts('a table of HTTP header names and their texts', isHeader),
+      kind: mapOfTexts('a table of HTTP header names and their texts', refuseHeader),
       default: {},
       says: 'headers that the webhook is sent besides its own',
     },
@@ -159,11 +159,12 @@ function isHttpAddress(address: string): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
 
-/** These say how the message is framed, which is not the user's to change. */
+/** These are not the user's to change. */
 const FRAMING = new Set(['connection', 'content-length', 'content-type', 'host', 'transfer-encoding']);
 
-function isHeader(name: string, value: string): boolean {
-  // As RFC 9110 has it: a token, and a value without control characters, so that no header can begin another.
-  const isWellFormed = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value);
-  return isWellFormed && !FRAMING.has(name.toLowerCase());
+/** As RFC 9110 has it: a token, and a value without control characters, so that no header can begin another. */
+function refuseHeader(name: string, value: string): string | null {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return 'is not a name that a header can have';
+  if (FRAMING.has(name.toLowerCase())) return 'says how the message is framed, which cannot be set';
+  return /^[\t\x20-\x7e]*$/.test(value) ? null : 'must be a text of printable ASCII characters';
 }

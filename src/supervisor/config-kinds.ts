@@ -6,8 +6,8 @@ import { nearest } from '../api/nearest.ts';
 
 type Reading<T> =
   | { readonly is: 'read'; readonly value: T }
-  /** `problem` goes on from the key's name: "must be …". */
-  | { readonly is: 'wrong'; readonly problem: string };
+  /** `problem` goes on from the key's name: "must be …"; of a table, from the name that stands in it. */
+  | { readonly is: 'wrong'; readonly problem: string; readonly inside?: string };
 
 export interface Kind<T> {
   /** What the documentation calls it, and an error asks for. */
@@ -47,6 +47,7 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): Kind<C
 export function tableOfNumbers<Name extends string>(
   names: readonly Name[],
   isRight: (name: Name, value: number) => boolean,
+  wantsOf: (name: Name) => string,
 ): Kind<Readonly<Record<Name, number | null>>> {
   return kindOf(
     `a table with any of ${names.join(', ')}`,
@@ -61,10 +62,16 @@ export function tableOfNumbers<Name extends string>(
       return isWhole ? (Object.fromEntries(read) as Readonly<Record<Name, number | null>>) : undefined;
     },
     (value) => {
-      const wrong = isTable(value)
-        ? Object.keys(value).find((key) => !names.includes(key as Name))
-        : undefined;
-      return wrong === undefined ? null : unknownChoice(JSON.stringify(wrong.slice(0, 60)), wrong, names);
+      if (!isTable(value)) return null;
+      const unknown = Object.keys(value).find((key) => !names.includes(key as Name));
+      if (unknown !== undefined) return unknownChoice(JSON.stringify(unknown.slice(0, 60)), unknown, names);
+      const wrong = names.find((name) => {
+        const each = value[name];
+        return each !== undefined && !(typeof each === 'number' && isRight(name, each));
+      });
+      return wrong === undefined
+        ? null
+        : { inside: wrong, problem: `must be ${wantsOf(wrong)}, not ${named(value[wrong])}` };
     },
   );
 }
@@ -97,19 +104,33 @@ export function subsetOf<Choice extends string>(choices: readonly Choice[]): Kin
   );
 }
 
-/** A table whose keys are the user's own. */
+/** A table whose keys are the user's own. `refuse` says what is wrong with one, or null. */
 export function mapOfTexts(
   wants: string,
-  fits: (name: string, value: string) => boolean,
+  refuse: (name: string, value: string) => string | null,
 ): Kind<Readonly<Record<string, string>>> {
-  return kindOf(wants, (value) => {
-    if (!isTable(value)) return undefined;
-    const entries = Object.entries(value).filter(
-      (entry): entry is [string, string] => isText(entry[1]) && fits(entry[0], entry[1]),
-    );
-    const isWhole = entries.length === Object.keys(value).length && entries.length <= MAX_ITEMS;
-    return isWhole ? Object.fromEntries(entries) : undefined;
-  });
+  const problemOf = (name: string, value: unknown) =>
+    isText(value) ? refuse(name, value) : `must be a text, not ${named(value)}`;
+  return kindOf(
+    wants,
+    (value) => {
+      if (!isTable(value)) return undefined;
+      const entries = Object.entries(value).filter(
+        (entry): entry is [string, string] => problemOf(...entry) === null,
+      );
+      const isWhole = entries.length === Object.keys(value).length && entries.length <= MAX_ITEMS;
+      return isWhole ? Object.fromEntries(entries) : undefined;
+    },
+    (value) => {
+      if (!isTable(value)) return null;
+      if (Object.keys(value).length > MAX_ITEMS) return `has more than ${MAX_ITEMS} names`;
+      for (const [inside, each] of Object.entries(value)) {
+        const problem = problemOf(inside, each);
+        if (problem !== null) return { inside, problem };
+      }
+      return null;
+    },
+  );
 }
 
 export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -128,15 +149,15 @@ export function named(value: unknown): string {
 export function kindOf<T>(
   wants: string,
   read: (value: unknown) => T | undefined,
-  explain: (value: unknown) => string | null = () => null,
+  explain: (value: unknown) => string | { inside: string; problem: string } | null = () => null,
 ): Kind<T> {
   return {
     wants,
     read: (given) => {
       const value = read(given);
-      return value === undefined
-        ? { is: 'wrong', problem: explain(given) ?? `must be ${wants}, not ${named(given)}` }
-        : { is: 'read', value };
+      if (value !== undefined) return { is: 'read', value };
+      const why = explain(given) ?? `must be ${wants}, not ${named(given)}`;
+      return { is: 'wrong', ...(typeof why === 'string' ? { problem: why } : why) };
     },
   };
 }

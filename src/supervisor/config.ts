@@ -1,7 +1,7 @@
 /** The configuration file: where it is, and what it says. A file that is not there says nothing, and defaults apply. */
 import { readFileSync, statSync } from 'node:fs';
 import { ReeveError } from '../api/errors.ts';
-import { configPath, isNamed } from './config-path.ts';
+import { configPath, isNamed, whyNotFound } from './config-path.ts';
 import { parseConfig } from './parse-config.ts';
 import type { Config } from './config-keys.ts';
 
@@ -28,7 +28,7 @@ function readText(file: string): string | null {
   let bytes: Buffer;
   try {
     const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats === undefined) return null;
+    if (stats === undefined) return orRefuse(file);
     // A pipe or a device would be waited for.
     if (!stats.isFile()) throw badConfig(file, 'it is not a file');
     if (stats.size > MAX_BYTES) throw badConfig(file, 'it is too large to be a configuration');
@@ -36,7 +36,7 @@ function readText(file: string): string | null {
   } catch (error) {
     if (error instanceof ReeveError) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    if (code === 'ENOTDIR') return orRefuse(file);
     throw badConfig(file, `it cannot be read (${REASONS[code] ?? code})`, null, error);
   }
   try {
@@ -44,6 +44,12 @@ function readText(file: string): string | null {
   } catch (error) {
     throw badConfig(file, 'it is not UTF-8 text', null, error);
   }
+}
+
+function orRefuse(file: string): null {
+  const why = whyNotFound(file);
+  if (why !== null) throw badConfig(file, why);
+  return null;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -23,6 +23,7 @@ import {
   checkShims,
   checkTmux,
 } from './doctor-surroundings.ts';
+import { homeFrom } from './home.ts';
 import { reconcileAll } from './reconcile.ts';
 
 export interface Check {
@@ -111,14 +112,28 @@ function checkConfiguration(environment: NonNullable<OpenOptions['environment']>
 async function checkSettings(
   environment: NonNullable<OpenOptions['environment']>,
 ): Promise<readonly Check[]> {
+  const parts = {
+    harnesses: async () => [await checkHarnesses(environment)],
+    hooks: () => checkHooks(environment),
+    // Without a state directory there is no place of theirs; why there is none is said of the store.
+    shims: async () => (hasHome(environment) ? checkShims(environment) : []),
+  };
+  const found = Object.entries(parts).map(async ([name, check]): Promise<readonly Check[]> => {
+    try {
+      return await check();
+    } catch (error) {
+      return [{ name, is: 'poor', says: sentenceOf(error) }];
+    }
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function hasHome(environment: NonNullable<OpenOptions['environment']>): boolean {
   try {
-    return [
-      await checkHarnesses(environment),
-      ...(await checkHooks(environment)),
-      ...checkShims(environment),
-    ];
-  } catch (error) {
-    return [{ name: 'harnesses', is: 'poor', says: sentenceOf(error) }];
+    homeFrom(environment);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -42,20 +42,18 @@ function fromHere(path: string): string {
 }
 
 export function homeFrom(environment: Environment): Home {
-  const chosen = environment['REEVE_HOME'];
-  if (chosen !== undefined && chosen !== '') return homeAt(absolute(chosen));
-  const state = environment['XDG_STATE_HOME'];
-  const base =
-    state !== undefined && state.startsWith('/')
-      ? wholePath('XDG_STATE_HOME', state)
-      : join(userHome(environment), '.local', 'state');
+  const { REEVE_HOME: chosen = '', XDG_STATE_HOME: state = '' } = environment;
+  // Also with a state directory of its own: who owns what is kept there in any case.
+  const given = state === '' ? null : absolute('XDG_STATE_HOME', state);
+  if (chosen !== '') return homeAt(absolute('REEVE_HOME', chosen));
+  const base = given ?? join(userHome(environment), '.local', 'state');
   return homeAt(join(base, 'reeve'));
 }
 
 /** From every directory it would be another one, and a session would have an owner in each. */
-function absolute(chosen: string): string {
-  if (isAbsolute(chosen)) return wholePath('REEVE_HOME', chosen);
-  throw new ReeveError('state_directory', `REEVE_HOME is ${JSON.stringify(chosen)}, a relative path.`, {
+function absolute(variable: string, path: string): string {
+  if (isAbsolute(path)) return wholePath(variable, path);
+  throw new ReeveError('usage', `${variable} is ${JSON.stringify(path)}, a relative path.`, {
     hint: 'Give the state directory as an absolute path.',
   });
 }

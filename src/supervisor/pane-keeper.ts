@@ -20,7 +20,7 @@ const ORDER_LIMIT_MS = 10_000;
 /** What a person's terminal has is not known yet when nobody is attached. */
 const SIZE = { columns: 160, rows: 48 };
 
-export function tmuxOf(context: Context): Tmux {
+export function tmuxOf(context: Pick<Context, 'home'>): Tmux {
   const directory = join(context.home.path, 'tmux');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   return openTmux(join(directory, 'socket'));

@@ -48,7 +48,10 @@ function firstProblem(given: Readonly<Record<string, unknown>>): ParsedConfig | 
       const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
       if (key === undefined) return wrong(whole, unknownKey(whole));
       const reading = key.kind.read(value);
-      if (reading.is === 'wrong') return wrong(whole, reading.problem);
+      if (reading.is === 'wrong') {
+        const { inside, problem } = reading;
+        return wrong(inside === undefined ? whole : `${whole}.${inside}`, problem);
+      }
     }
   }
   return null;

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { ReeveError } from '../api/errors.ts';
 import type { Session } from '../lifecycle/session.ts';
 import type { Context } from './context.ts';
@@ -23,6 +24,8 @@ export async function remove(context: Context, reference: string): Promise<Sessi
     );
   }
   const runs = await context.store.runsOf(session.id);
+  // Before anything is forgotten, or nobody would know any more whose directories are left.
+  for (const { id } of runs) requireRemovable(session.name, runDirectory(context, id));
   if (seen.run.state !== 'ended' || !(await context.store.removeSession(session.id, context.actor))) {
     throw new ReeveError(
       'live_owner',
@@ -32,6 +35,48 @@ export async function remove(context: Context, reference: string): Promise<Sessi
       },
     );
   }
-  for (const { id } of runs) rmSync(runDirectory(context, id), { recursive: true, force: true });
+  for (const { id } of runs) removeDirectory(session.name, runDirectory(context, id));
   return session;
+}
+
+/** Whatever is in it, it is removed by whoever may change every directory of it. */
+function requireRemovable(name: string, directory: string): void {
+  const found = lstatSync(directory, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  try {
+    for (const entry of [directory, ...directoriesIn(directory)])
+      accessSync(entry, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const isOthers = found.uid !== process.getuid?.();
+    const because = isOthers ? 'belongs to another user' : `cannot be changed (${codeOf(error)})`;
+    throw new ReeveError('state_directory', `${name} was not removed: ${directory} ${because}.`, {
+      hint: isOthers ? `Remove it as that user, or as root: reeve rm ${name}` : 'Make it yours to write to.',
+      details: { directory },
+      cause: error,
+    });
+  }
+}
+
+function directoriesIn(directory: string): string[] {
+  const below = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return below.flatMap(({ name }) => {
+    const path = join(directory, name);
+    return [path, ...directoriesIn(path)];
+  });
+}
+
+function removeDirectory(name: string, directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch (error) {
+    throw new ReeveError(
+      'state_directory',
+      `${name} is forgotten, but ${directory} could not be removed (${codeOf(error)}).`,
+      { hint: `Remove it yourself: ${directory}`, details: { directory }, cause: error },
+    );
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

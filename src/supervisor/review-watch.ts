@@ -87,8 +87,12 @@ export async function watchReviews(context: Context, request: WatchRequest): Pro
 function requireOneBranchEach({ branches }: WatchRequest): void {
   const twice = branches.find(({ pr }, index) => branches.findIndex((each) => each.pr === pr) !== index);
   if (twice === undefined) return;
-  const names = branches.filter(({ pr }) => pr === twice.pr).map(({ branch }) => branch);
-  throw new ReeveError('usage', `Pull request ${twice.pr} is given with ${names.join(' and ')}.`, {
+  const names = [...new Set(branches.filter(({ pr }) => pr === twice.pr).map(({ branch }) => branch))];
+  const problem =
+    names.length === 1
+      ? `Branch ${names.join('')} is given twice`
+      : `Pull request ${twice.pr} is given with ${names.join(' and ')}`;
+  throw new ReeveError('usage', `${problem}.`, {
     hint: 'Nothing is watched. Give each pull request with one branch.',
   });
 }

@@ -12,10 +12,11 @@ import { isShim, removeShims, SHIM_NAMES, shimDirectories } from '../harness/shi
 import { seenFile } from '../process/owner-files.ts';
 import { RUN_MARK } from '../process/tree.ts';
 import { userHome } from '../process/user-home.ts';
-import { openContext } from './context.ts';
-import type { Context, OpenOptions } from './context.ts';
+import { openContext, openMachine } from './context.ts';
+import type { Context, Machine, OpenOptions } from './context.ts';
 import { stopDaemon } from './daemon-end.ts';
 import { findDaemon } from './daemon-place.ts';
+import { homeAt, homeFrom } from './home.ts';
 import { DEFAULT_GRACE_MS } from './launch.ts';
 import { ownProgram } from './own-program.ts';
 import { requireOwnersKnown } from './ownership/continuity.ts';
@@ -48,6 +49,8 @@ export interface Uninstalled {
   /** A store that other hosts may use too; it is never removed. */
   readonly sharedStore: string | null;
   readonly left: readonly { readonly what: string; readonly because: string }[];
+  /** Of a dry run: why the same without it would be refused; null when it would not. */
+  readonly refusal: string | null;
 }
 
 export async function uninstall(request: UninstallRequest, options: OpenOptions = {}): Promise<Uninstalled> {
@@ -57,7 +60,15 @@ export async function uninstall(request: UninstallRequest, options: OpenOptions 
     throw new ReeveError('inside_own_run', `This is inside run ${run}, which Reeve keeps.`, {
       hint: 'Uninstall it from a terminal outside.',
     });
-  const context = await openContext(options);
+  const isThere = existsSync(
+    (options.home === undefined ? homeFrom(environment) : homeAt(options.home)).path,
+  );
+  let context: Context;
+  try {
+    context = await openContext(options);
+  } catch (error) {
+    return withoutStore(request, options, error);
+  }
   let ground: Ground;
   let done: Uninstalled;
   try {
@@ -66,13 +77,36 @@ export async function uninstall(request: UninstallRequest, options: OpenOptions 
     const live = await liveHere(context);
     if (live.length > 0 && request.stop !== true && request.dryRun !== true) throw runsLive(live);
     const found = await look(context, request, live);
-    if (request.dryRun === true) return found;
-    done = await carryOut(context, found);
+    const shared = context.store.engine === 'postgres' ? context.store.place : null;
+    // To be opened, a state directory is made; what was not there before is removed without a word.
+    const all = { ...found, sharedStore: shared, state: isThere ? found.state : null };
+    if (request.dryRun === true) return all;
+    done = await carryOut(context, all);
     ground = groundOf(context);
   } finally {
     await context.store.close();
   }
-  return done.state === null ? done : { ...done, left: [...done.left, ...removeState(context, ground)] };
+  if (request.state !== true) return done;
+  return { ...done, left: [...done.left, ...removeState(context, ground)] };
+}
+
+const WITHOUT_STORE = `To take Reeve out of use without its store: reeve hooks remove ${HOOK_TARGETS.join(' ')}; reeve shim remove ${SHIM_NAMES.join(' ')}; reeve serve stop`;
+
+/** Nothing is removed while it is not known who lives; a dry run lists what can be found without. */
+async function withoutStore(
+  request: UninstallRequest,
+  options: OpenOptions,
+  error: unknown,
+): Promise<Uninstalled> {
+  if (!(error instanceof ReeveError) || !error.code.startsWith('store_')) throw error;
+  const unknown = `which runs are live is not known: ${sentenceOf(error)}`;
+  if (request.dryRun === true)
+    return { ...(await look(await openMachine(options), request, [])), refusal: unknown };
+  throw new ReeveError(error.code, `Nothing was removed, because ${unknown}.`, {
+    hint: `${error.hint === undefined ? '' : `${error.hint} `}${WITHOUT_STORE}`,
+    details: error.details,
+    cause: error,
+  });
 }
 
 /** Those of this state directory that are not proven to have ended. */
@@ -92,8 +126,8 @@ function runsLive(names: readonly string[]): ReeveError {
 }
 
 async function look(
-  context: Context,
-  { dryRun = false, state = false }: UninstallRequest,
+  context: Machine,
+  { dryRun = false, state = false, stop: isToStop = false }: UninstallRequest,
   live: readonly string[],
 ): Promise<Uninstalled> {
   const { environment, home } = context;
@@ -118,13 +152,14 @@ async function look(
     daemon: daemon.is === 'none' ? null : { pid: daemon.record.process.pid },
     tmux: await tmuxServer(context),
     state: state ? home.path : null,
-    sharedStore: context.store.engine === 'postgres' ? context.store.place : null,
+    sharedStore: null,
     left,
+    refusal: dryRun && live.length > 0 && !isToStop ? `runs are live: ${live.join(', ')}` : null,
   };
 }
 
 /** Null where none answers: then no pane of ours is there, or none that could be ended so. */
-async function tmuxServer(context: Context): Promise<{ readonly pid: number } | null> {
+async function tmuxServer(context: Machine): Promise<{ readonly pid: number } | null> {
   if (!existsSync(join(context.home.path, 'tmux', 'socket'))) return null;
   try {
     const answer = await tmuxOf(context).server();

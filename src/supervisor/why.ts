@@ -22,7 +22,11 @@ export async function why(context: Context, reference: string): Promise<Story> {
   await takeLateReports(context);
   const { because } = await reconcileAndHear(context, run);
   const events = await context.store.eventsOf(session.id);
-  const told = withCosts(events, await costsOf(context, session));
+  const told = withCosts(
+    tellStory(events, await currencyFor(context, events)),
+    events,
+    await costsOf(context, session),
+  );
   const own = new Set((await context.store.runsOf(session.id)).map(({ id }) => id));
   // What a child started in turn is told in the child's own story.
   const children = (await childrenOf(context, [...own])).filter(({ parent }) => own.has(parent));
@@ -58,9 +62,26 @@ async function costsOf(context: Context, session: Session): Promise<ReadonlyMap<
   }
 }
 
+/** What limits are in, as everything else that shows them has it. A story is told whatever is the matter with the file. */
+async function currencyFor(
+  { environment }: Context,
+  events: readonly StoredEvent[],
+): Promise<string | undefined> {
+  if (!events.some(({ kind }) => kind === 'budget.set')) return undefined;
+  const { readConfig } = await import('./config.ts');
+  try {
+    return readConfig(environment).prices.currency;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a run cost, behind the sentence of its end. */
-function withCosts(events: readonly StoredEvent[], costs: ReadonlyMap<string, string>): readonly Sentence[] {
-  const told = tellStory(events);
+function withCosts(
+  told: readonly Sentence[],
+  events: readonly StoredEvent[],
+  costs: ReadonlyMap<string, string>,
+): readonly Sentence[] {
   return events.flatMap(({ kind, runId }, index) => {
     const sentence = told[index];
     const cost = kind === 'run.ended' ? costs.get(runId ?? '') : undefined;

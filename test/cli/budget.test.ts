@@ -55,6 +55,7 @@ describe('budget', () => {
     expect((await sandbox.reeve(['budget'])).stdout).toContain('€0.00 of €5.50');
     const { stdout } = await sandbox.reeve(['show', 'a']);
     expect(stdout).toContain('€0.00 of €5.50 (session)');
+    expect((await told('a')).join()).toContain('set its budget: €5.50.');
     expect(stdout).not.toContain('$');
   });
 

@@ -1,5 +1,5 @@
 /** A configuration with a mistake in it stops what depends on it, before anything is done. */
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -51,4 +51,25 @@ it('an edit takes effect with the next start, also of a file that was found in o
     { budgets: [{ scope: 'day', limit: 1 }] },
   ]);
   await sandbox.json(['kill', 'web']);
+});
+
+it('a file that somebody has meant, but that cannot be found, is not none: nothing starts without its limits', async () => {
+  const told = async (env: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await sandbox.reeve(start, { env });
+    return [code, stdout, stderr.split('\n')[0]];
+  };
+  symlinkSync(sandbox.path('none'), file);
+  expect(await told()).toEqual([2, '', expect.stringContaining('is a link to what is not there')]);
+  rmSync(dirname(file), { recursive: true });
+  writeFileSync(dirname(file), '');
+  expect(await told()).toEqual([2, '', expect.stringContaining('is not a directory')]);
+  rmSync(dirname(file));
+  for (const name of ['XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'REEVE_HOME'])
+    expect(await told({ [name]: 'rel' })).toEqual([2, '', `reeve: ${name} is "rel", a relative path.`]);
+  expect(await sandbox.json(['ls', '--all'])).toEqual([]);
+});
+
+it('is none of the demo’s', async () => {
+  writeFileSync(file, '[buget]\n');
+  expect((await sandbox.json<{ held: boolean }>(['demo'])).held).toBe(true);
 });

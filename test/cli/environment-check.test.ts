@@ -57,3 +57,15 @@ it('a configuration with an unknown key is what it is called elsewhere, also to 
     code: 'bad_config',
   });
 });
+
+it.each(['REEVE_HOME', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'])(
+  'a relative %s is what doctor finds bad, once, and nothing else',
+  async (name) => {
+    const { code, stdout } = await sandbox.reeve(['doctor', '--json'], { env: { [name]: 'rel' } });
+    expect(code).toBe(2);
+    const told = (JSON.parse(stdout) as Check[]).filter(({ says }) => says.includes(`${name} is "rel"`));
+    expect(told.map(({ is, name: of }) => [is, of])).toEqual([
+      ['bad', name === 'XDG_CONFIG_HOME' ? 'config' : 'store'],
+    ]);
+  },
+);

@@ -1,5 +1,5 @@
 /** Standard output on a full disk, for every verb. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs.ts';
@@ -65,8 +65,24 @@ it.each([
   ['--version'],
   ['--help'],
   ['help', 'ls'],
+  // It prints for as long as it runs, and ends with what it prints to.
+  ['top'],
 ])('%s %s %s says it too where people read', async (...args) => {
   expect(await onFullDisk(args)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(SENTENCE) as string,
+  });
+});
+
+it('review watch ends, for nobody is told any more', async () => {
+  const git = (...words: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...words], {
+      cwd: sandbox.root,
+    });
+  git('init', '--quiet', '--initial-branch=main');
+  git('commit', '--quiet', '--allow-empty', '--message', 'one');
+  const watch = ['review', 'watch', '--worker', 'a', '--branch', 'main', '--reviewer', 'true'];
+  expect(await onFullDisk([...watch, '--debounce', '0'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(SENTENCE) as string,
   });

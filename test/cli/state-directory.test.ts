@@ -144,12 +144,13 @@ it('root’s daemon does not serve a state directory of another user', { tags: [
 
 describe('a place that depends on the current directory', () => {
   const PLACES = [
-    ['an empty HOME', { HOME: '' }],
-    ['a relative HOME', { HOME: 'me' }],
-    ['a relative REEVE_HOME', { REEVE_HOME: 'state' }],
+    ['an empty HOME', { HOME: '' }, 1, 'state_directory'],
+    ['a relative HOME', { HOME: 'me' }, 1, 'state_directory'],
+    ['a relative REEVE_HOME', { REEVE_HOME: 'state' }, 2, 'usage'],
+    ['a relative XDG_STATE_HOME', { XDG_STATE_HOME: 'state' }, 2, 'usage'],
   ] as const;
 
-  it.for(PLACES)('is refused: %s', async ([, place]) => {
+  it.for(PLACES)('is refused: %s', async ([, place, exitCode, code]) => {
     const { REEVE_HOME: _home, XDG_STATE_HOME: _state, ...environment } = sandbox.env;
     const answers = ['one', 'two'].map((name) => {
       const cwd = join(sandbox.root, name);
@@ -163,8 +164,8 @@ describe('a place that depends on the current directory', () => {
       return [status, (JSON.parse(stdout) as Failure).error.code, readdirSync(cwd)];
     });
     expect(answers).toEqual([
-      [1, 'state_directory', []],
-      [1, 'state_directory', []],
+      [exitCode, code, []],
+      [exitCode, code, []],
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** Off the machine again: everything that Reeve put there, and nothing else. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { DaemonSummary } from '../../src/supervisor/daemon-place.ts';
 import type { Uninstalled } from '../../src/supervisor/uninstall.ts';
@@ -91,6 +91,38 @@ it('removes of a state directory only what is Reeve’s', async () => {
   const { left: stays } = await sandbox.json<Uninstalled>(['uninstall', '--state'], 1);
   expect(stays).toMatchObject([{ what: sandbox.home }]);
   expect(readdirSync(sandbox.home)).toEqual(['mine']);
+  const { stdout } = await sandbox.reeve(['uninstall', '--state']);
+  expect(stdout).toContain(`what Reeve had in ${sandbox.home}\n`);
+});
+
+it('removes no state where there never was any, and leaves none', async () => {
+  expect(await sandbox.json<Uninstalled>(['uninstall', '--state'])).toMatchObject({ state: null, left: [] });
+  expect(existsSync(sandbox.home)).toBe(false);
+});
+
+it.each([
+  ['is damaged', () => writeFileSync(`${sandbox.home}/reeve.db`, 'x'.repeat(9_000)), {}],
+  ['does not answer', () => {}, { REEVE_STORE: 'postgres://nobody@127.0.0.1:1/none', REEVE_STORE_WAIT: '0' }],
+] as const)('with a store that %s lists what it can, and says how to go on', async (_, damage, env) => {
+  await sandbox.json(['hooks', 'install', 'claude']);
+  await sandbox.json(['run', '-s', 'a', '--', 'true']);
+  for (const name of readdirSync(sandbox.home).filter((each) => each.startsWith('reeve.db-')))
+    rmSync(`${sandbox.home}/${name}`);
+  const before = readFileSync(`${sandbox.home}/reeve.db`);
+  damage();
+  for (const more of [[], ['--state']]) {
+    const planned = await sandbox.reeve(['uninstall', '--dry-run', '--json', ...more], { env });
+    expect(JSON.parse(planned.stdout)).toMatchObject({
+      hooks: [{ harness: 'claude' }],
+      refusal: expect.stringContaining('which runs are live is not known') as string,
+    });
+    const refused = await sandbox.reeve(['uninstall', ...more], { env });
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toMatch(/^reeve: Nothing was removed, because which runs/);
+    expect(refused.stderr).toContain('reeve hooks remove claude');
+  }
+  expect((await sandbox.reeve(['hooks', 'status', 'claude'])).code).toBe(0);
+  writeFileSync(`${sandbox.home}/reeve.db`, before);
 });
 
 it('is refused while a run lives, touches nothing, and says how to go on', async () => {
@@ -101,7 +133,15 @@ it('is refused while a run lives, touches nothing, and says how to go on', async
   expect((await sandbox.reeve(['uninstall'])).stderr).toContain('--stop');
   expect((await sandbox.reeve(['hooks', 'status', 'claude'])).code).toBe(0);
   expect((await sandbox.show('a')).run.liveness).toBe('alive');
-  expect(await sandbox.json<Uninstalled>(['uninstall', '--dry-run'])).toMatchObject({ stopped: ['a'] });
+  expect(await sandbox.json<Uninstalled>(['uninstall', '--dry-run'])).toMatchObject({
+    stopped: ['a'],
+    refusal: 'runs are live: a',
+  });
+  const { stdout } = await sandbox.reeve(['uninstall', '--dry-run']);
+  expect(stdout).toContain('Without --dry-run this is refused now, because runs are live: a.');
+  expect(stdout).not.toMatch(/^ +run +a$/m);
+  const stopping = ['uninstall', '--dry-run', '--stop'];
+  expect(await sandbox.json<Uninstalled>(stopping)).toMatchObject({ stopped: ['a'], refusal: null });
 });
 
 it('stops the runs that live when asked to, in tmux too, and its server', async () => {

@@ -78,12 +78,27 @@ describe('a configuration', () => {
 
   it.each([
     ['run = 3', 'budget.run must be a table with any of tokens, cost, minutes, not this number'],
-    ['run = { tokens = 0 }', 'budget.run must be a table with any of tokens, cost, minutes, not this table'],
     [
-      'run = { tokens = 1.5 }',
-      'budget.run must be a table with any of tokens, cost, minutes, not this table',
+      'run = { tokens = 0 }',
+      'budget.run.tokens must be a whole number above 0 and at most 10^15, not this number',
     ],
-    ['day = { cost = "5" }', 'budget.day must be a table with any of tokens, cost, minutes, not this table'],
+    [
+      'run = { cost = 1, tokens = 1.5 }',
+      'budget.run.tokens must be a whole number above 0 and at most 10^15, not this number',
+    ],
+    ['day = { cost = "5" }', 'budget.day.cost must be a number above 0 and at most 10^15, not this text'],
+    [
+      'run = { minutes = "x" }',
+      'budget.run.minutes must be a number above 0 and at most 10^15, not this text',
+    ],
+    [
+      'run = { minutes = -1 }',
+      'budget.run.minutes must be a number above 0 and at most 10^15, not this number',
+    ],
+    [
+      'run = { minutes = inf }',
+      'budget.run.minutes must be a number above 0 and at most 10^15, not this number',
+    ],
     ['day = { cots = 5 }', 'budget.day has "cots", which is not known; did you mean "cost"?'],
     ['warn_at = 0', 'budget.warn_at must be a number from 0.01 to 1, not this number'],
     ['on_exceeded = "kill"', 'budget.on_exceeded has a value that is none of end, ask'],
@@ -166,19 +181,19 @@ describe('a configuration', () => {
     ],
     [
       '[notify]\nwebhook_headers = { "X-A" = 1 }',
-      'notify.webhook_headers must be a table of HTTP header names and their texts, not this table',
+      'notify.webhook_headers.X-A must be a text, not this number',
     ],
     [
       '[notify]\nwebhook_headers = { "X-A" = "a\\r\\nX-B: b" }',
-      'notify.webhook_headers must be a table of HTTP header names and their texts, not this table',
+      'notify.webhook_headers.X-A must be a text of printable ASCII characters',
     ],
     [
       '[notify]\nwebhook_headers = { "X A" = "a" }',
-      'notify.webhook_headers must be a table of HTTP header names and their texts, not this table',
+      '"notify.webhook_headers.X A" is not a name that a header can have',
     ],
     [
       '[notify]\nwebhook_headers = { Content-Length = "1" }',
-      'notify.webhook_headers must be a table of HTTP header names and their texts, not this table',
+      'notify.webhook_headers.Content-Length says how the message is framed, which cannot be set',
     ],
     ['[notify]\nbell = ', 'it is not TOML at line 2, column 8: invalid value'],
     [
@@ -249,20 +264,33 @@ describe('the configuration file', () => {
     expect([
       configPath({ REEVE_CONFIG: '/etc/r.toml', XDG_CONFIG_HOME: '/x', HOME: '/h' }),
       configPath({ REEVE_CONFIG: '', XDG_CONFIG_HOME: '/x', HOME: '/h' }),
-      configPath({ XDG_CONFIG_HOME: 'relative', HOME: '/h' }),
       configPath({ HOME: '/h' }),
-    ]).toEqual([
-      '/etc/r.toml',
-      '/x/reeve/config.toml',
-      '/h/.config/reeve/config.toml',
-      '/h/.config/reeve/config.toml',
-    ]);
+    ]).toEqual(['/etc/r.toml', '/x/reeve/config.toml', '/h/.config/reeve/config.toml']);
   });
 
   it('may be missing', () => {
     expect(read()).toEqual(DEFAULTS);
-    writeFileSync(join(root, 'reeve'), 'a file where its directory would be');
+    mkdirSync(join(root, 'reeve'));
     expect(read()).toEqual(DEFAULTS);
+    expect(readConfig({ XDG_CONFIG_HOME: join(root, 'none', 'at-all') })).toEqual(DEFAULTS);
+  });
+
+  it('is not taken for none where a link leads nowhere, or a file is in the place of its directory', () => {
+    const dangling = 'is a link to what is not there.';
+    mkdirSync(join(root, 'a', 'reeve'), { recursive: true });
+    symlinkSync(join(root, 'none'), join(root, 'a', 'reeve', 'config.toml'));
+    symlinkSync(join(root, 'none'), join(root, 'b'));
+    writeFileSync(join(root, 'reeve'), '');
+    const path = (base: string) => join(root, base, 'reeve', 'config.toml');
+    expect(['a', 'b', '.'].map((base) => errorOf({ XDG_CONFIG_HOME: join(root, base) }))).toEqual([
+      bad(path('a'), `it ${dangling}`),
+      bad(path('b'), `${join(root, 'b')} ${dangling}`),
+      bad(file(), `${join(root, 'reeve')} is not a directory.`),
+    ]);
+  });
+
+  it('is refused where its place depends on the current directory', () => {
+    expect(errorOf({ XDG_CONFIG_HOME: 'relative', HOME: root })).toMatchObject({ code: 'bad_config' });
   });
 
   it('may not be missing when it was named', () => {

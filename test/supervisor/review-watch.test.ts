@@ -100,6 +100,12 @@ it('of branches that cannot be read is refused, and listens to nobody', async ()
   expect([told, isListening]).toEqual([[], false]);
 });
 
+it('of one branch twice is refused, and names it once', async () => {
+  const branches = ['main', 'main'].map((branch) => ({ branch, pr: branch }));
+  const { over } = watching([], { branches });
+  await expect(over).rejects.toMatchObject({ code: 'usage', message: 'Branch main is given twice.' });
+});
+
 it('tells what went wrong of whatever kind, and goes on', async () => {
   vi.spyOn(context.store, 'takeReviewLock').mockRejectedValue(new TypeError('It broke.'));
   const move = () => git('commit', '--quiet', '--allow-empty', '--message', 'two');

@@ -5,7 +5,7 @@ import { hostWords, soFar } from '../../api/budget-words.ts';
 import type { BudgetDetail, SessionBudgets } from '../../api/http-views.ts';
 import { amount } from '../../lifecycle/budget-words.ts';
 import { NO_BUDGET } from '../../lifecycle/session-budget.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, magenta, red, yellow } from '../render/style.ts';
 import { budgetFrom } from './run.ts';
@@ -15,8 +15,10 @@ export async function budget(reference: string | undefined, options: OutputOptio
   return withReeve(async (reeve) => {
     const found = await reeve.budget(reference);
     const text =
-      found.length === 0 ? 'No budget is set for anything that is live.' : found.map(render).join('\n\n');
-    print(options, found, text);
+      found.length === 0
+        ? ['No budget is set for anything that is live.']
+        : found.flatMap((each, index) => [...(index === 0 ? [] : ['']), ...render(each)]);
+    printLines(options, found, text);
     return 0;
   });
 }
@@ -33,15 +35,15 @@ export async function budgetSet(
   }
   return withReeve(async (reeve) => {
     const set = await reeve.setBudget(reference, { ...(options.none === true ? NO_BUDGET : {}), ...change });
-    print(options, set, render(set));
+    printLines(options, set, render(set));
     return 0;
   });
 }
 
-function render(of: SessionBudgets): string {
+function render(of: SessionBudgets): string[] {
   const { session, budgets } = of;
-  if (budgets.length === 0) return `${bold(session)}  no budget`;
-  return [bold(session), ...budgets.flatMap((each) => lines(each, of))].join('\n');
+  if (budgets.length === 0) return [`${bold(session)}  no budget`];
+  return [bold(session), ...budgets.flatMap((each) => lines(each, of))];
 }
 
 const BAR_WIDTH = 20;

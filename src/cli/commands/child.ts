@@ -1,6 +1,6 @@
 /** `child ls`: what runs started. Starting one is in run.ts, with the other starts. */
 import { withReeve } from '../with-reeve.ts';
-import { outputWidth, print } from '../output.ts';
+import { linesOf, outputWidth, printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderChildren } from '../render/children.ts';
 import { dim } from '../render/style.ts';
@@ -10,9 +10,9 @@ export async function childLs(reference: string | undefined, options: OutputOpti
     const children = await reeve.children(reference);
     const text =
       children.length === 0
-        ? dim('No children. From inside a run: reeve child run -- COMMAND')
-        : renderChildren(children, Date.now(), outputWidth());
-    print(options, { children }, text);
+        ? [dim('No children. From inside a run: reeve child run -- COMMAND')]
+        : linesOf(renderChildren(children, Date.now(), outputWidth()));
+    printLines(options, { children }, text);
     return 0;
   });
 }

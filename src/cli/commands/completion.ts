@@ -4,7 +4,7 @@ import type { Reeve } from '../../supervisor/reeve.ts';
 import { offeredWords } from '../offered-words.ts';
 import type { Stored } from '../offered-words.ts';
 import type { Verb } from '../parse.ts';
-import { print } from '../output.ts';
+import { linesOf, printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
 export async function completion(
@@ -14,11 +14,11 @@ export async function completion(
 ): Promise<number> {
   if (what === 'words') {
     const found = await wordsFor(verbs, words);
-    print(options, { words: found }, found.join('\n'));
+    printLines(options, { words: found }, found);
     return 0;
   }
   const script = SCRIPTS[what as keyof typeof SCRIPTS]; // The table of verbs allows no other.
-  print(options, { shell: what, script }, script);
+  printLines(options, { shell: what, script }, linesOf(script));
   return 0;
 }
 

@@ -7,12 +7,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ReeveError } from '../../api/errors.ts';
 import type { SessionView } from '../../api/session-view.ts';
 import { isExecuting } from '../../supervisor/context.ts';
-import { print } from '../output.ts';
+import { linesOf, printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
-import { printable } from '../printable.ts';
 import { bold, dim, green, red } from '../render/style.ts';
+
+const CONFIG = 'config.toml';
 
 interface Answer {
   readonly code: number | null;
@@ -52,6 +54,14 @@ const STEPS: readonly Step[] = [
     play: async (scene) => {
       writeFileSync(join(scene.directory, 'agent.sh'), AGENT);
       const started = await scene.reeve(['run', '--detach', '--session', 'demo', '--', 'sh', 'agent.sh']);
+      if (started.code !== 0)
+        throw new ReeveError(
+          'failed',
+          `The demo cannot begin: ${started.stderr.replace(/^reeve: /, '').trim()}`,
+          {
+            hint: 'What is missing on this machine says: reeve doctor',
+          },
+        );
       await appears(join(scene.directory, 'credentials'));
       const { status } = await current(scene);
       const beat = await scene.reeve(['heartbeat'], credentials(scene));
@@ -159,15 +169,16 @@ const STEPS: readonly Step[] = [
 export async function demo(options: OutputOptions): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'reeve-demo-'));
   const scene = createScene(directory);
-  const tell = (text: string) =>
-    options.json === true ? undefined : process.stdout.write(`${printable(text)}\n`);
+  const tell = (...lines: readonly string[]) => {
+    if (options.json !== true) printLines({}, null, lines);
+  };
   const results: { title: string; command: string; checks: { what: string; held: boolean }[] }[] = [];
   try {
-    tell(dim(`The state of this demo is in ${directory}, and is removed at the end.\n`));
+    tell(dim(`The state of this demo is in ${directory}, and is removed at the end.`), '');
     for (const [index, step] of STEPS.entries()) {
-      tell(`${bold(`${index + 1}. ${step.title}`)}\n${dim('$')} ${step.command}`);
+      tell(bold(`${index + 1}. ${step.title}`), `${dim('$')} ${step.command}`);
       const { shown, checks } = await step.play(scene);
-      tell(indented(shown));
+      tell(...indented(shown));
       for (const [what, held] of checks) tell(`   ${held ? green('✓') : red('✗')} ${what}`);
       tell('');
       const { title, command } = step;
@@ -178,13 +189,17 @@ export async function demo(options: OutputOptions): Promise<number> {
     rmSync(directory, { recursive: true, force: true });
   }
   const held = results.every(({ checks }) => checks.every((check) => check.held));
-  print(options, { held, steps: results }, held ? green('Every step held.') : red('Not every step held.'));
+  printLines(options, { held, steps: results }, [
+    held ? green('Every step held.') : red('Not every step held.'),
+  ]);
   return held ? 0 : 1;
 }
 
 function createScene(directory: string): Scene {
   const home = join(directory, 'state');
   const cli = process.argv[1] ?? '';
+  // A budget of the user's would end the session in the middle.
+  writeFileSync(join(directory, CONFIG), '');
   return {
     directory,
     reeve: (args, environment = {}) =>
@@ -192,7 +207,7 @@ function createScene(directory: string): Scene {
         const child = spawn(process.execPath, [cli, ...args], {
           cwd: directory,
           stdio: ['ignore', 'pipe', 'pipe'],
-          env: { ...sceneEnvironment(home), ...environment },
+          env: { ...sceneEnvironment(directory, home), ...environment },
         });
         let [stdout, stderr] = ['', ''];
         child.stdout.on('data', (chunk) => (stdout += String(chunk)));
@@ -204,9 +219,10 @@ function createScene(directory: string): Scene {
 }
 
 /** The demo may itself be run inside a run of Reeve, or with settings of its own: none of that is part of the scene. */
-function sceneEnvironment(home: string): NodeJS.ProcessEnv {
+function sceneEnvironment(directory: string, home: string): NodeJS.ProcessEnv {
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_'));
-  return { ...Object.fromEntries(outer), REEVE_HOME: home, NO_COLOR: '1', FORCE_COLOR: '0' };
+  const place = { REEVE_HOME: home, REEVE_CONFIG: join(directory, CONFIG) };
+  return { ...Object.fromEntries(outer), ...place, NO_COLOR: '1', FORCE_COLOR: '0' };
 }
 
 async function current(scene: Scene): Promise<SessionView> {
@@ -239,10 +255,6 @@ function mentions(text: string, ...words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-function indented(text: string): string {
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `   ${line}`)
-    .join('\n');
+function indented(text: string): string[] {
+  return linesOf(text.trimEnd()).map((line) => `   ${line}`);
 }

@@ -2,9 +2,8 @@
 import { ERRORS } from '../../api/errors.ts';
 import { doctor as examine } from '../../supervisor/doctor.ts';
 import type { Check } from '../../supervisor/doctor.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
-import { inLine } from '../printable.ts';
 import { green, red, yellow } from '../render/style.ts';
 
 const CHECK_MARKS: Readonly<Record<Check['is'], string>> = {
@@ -15,8 +14,8 @@ const CHECK_MARKS: Readonly<Record<Check['is'], string>> = {
 
 export async function doctor(options: OutputOptions): Promise<number> {
   const checks = await examine();
-  const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${inLine(says)}`);
-  print(options, checks, lines.join('\n'));
+  const lines = checks.map(({ name, is, says }) => `${CHECK_MARKS[is]} ${name.padEnd(12)} ${says}`);
+  printLines(options, checks, lines);
   const bad = checks.filter(({ is }) => is === 'bad');
   // What a person wrote is to be written otherwise, as every other command says.
   const isUsage = bad.some(({ code }) => code !== undefined && ERRORS[code].exitCode === 2);

@@ -1,5 +1,6 @@
 /** The commands that end or forget: `stop`, `kill`, `rm`, and the fenced `heartbeat`. */
-import { LEFT, print, say } from '../output.ts';
+import { Interrupted, ReeveError } from '../../api/errors.ts';
+import { LEFT, printError, printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { openPatiently } from '../with-reeve.ts';
 
@@ -23,7 +24,7 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
     const said = isOnWord ? `${session.name}: run ${run.id} is recorded as lost, on your word.` : text;
     const now = await reeve.show(session.id);
     const ended = now.runs.find(({ id }) => id === run.id) ?? now.run;
-    print(options, { ...now, run: ended, wasLive }, said);
+    printLines(options, { ...now, run: ended, wasLive }, [said]);
     if (now.run.id === run.id || now.run.state === 'ended') return 0;
     // Somebody was faster: what was to be stopped has a successor, and the session goes on.
     say(`${session.name} has another owner by now: run ${now.run.id}.`);
@@ -33,16 +34,37 @@ export async function stop(reference: string, options: EndOptions): Promise<numb
   }
 }
 
+/** One that cannot be removed does not keep the others; with --json the first error is told, with what was removed. */
 export async function rm(references: readonly string[], options: OutputOptions): Promise<number> {
   const reeve = await openPatiently();
   try {
     const removed: string[] = [];
-    for (const reference of references) removed.push((await reeve.remove(reference)).name);
-    print(options, { removed }, removed.map((name) => `${name}: removed.`).join('\n'));
-    return 0;
+    const refusals: ReeveError[] = [];
+    for (const reference of references) {
+      try {
+        removed.push((await reeve.remove(reference)).name);
+      } catch (error) {
+        if (!isOfOneSession(error)) throw error;
+        refusals.push(error);
+      }
+    }
+    const [first] = refusals;
+    if (first !== undefined && options.json === true) {
+      const { code, message, hint, details } = first;
+      const more = { ...(hint === undefined ? {} : { hint }), details: { ...details, removed } };
+      throw new ReeveError(code, message, { ...more, cause: first });
+    }
+    const lines = removed.map((name) => `${name}: removed.`);
+    printLines(options, { removed }, lines);
+    return refusals.map((refusal) => printError(options, refusal))[0] ?? 0;
   } finally {
     await reeve.close();
   }
+}
+
+/** What would befall the next one as well, such as a store that is away, is told once. */
+function isOfOneSession(error: unknown): error is ReeveError {
+  return error instanceof ReeveError && !(error instanceof Interrupted) && !error.code.startsWith('store_');
 }
 
 /** For a harness or its tools: the run and its token come from the environment that the run was given. */
@@ -50,7 +72,7 @@ export async function heartbeat(options: OutputOptions): Promise<number> {
   const reeve = await openPatiently();
   try {
     const beat = await reeve.heartbeat();
-    print(options, beat, beat.accepted ? '' : LEFT);
+    printLines(options, beat, beat.accepted ? [] : [LEFT]);
     return 0;
   } finally {
     await reeve.close();

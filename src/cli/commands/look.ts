@@ -19,7 +19,7 @@ import type { Reeve } from '../../supervisor/reeve.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
 import { logText } from '../log-text.ts';
-import { outputWidth, print, say } from '../output.ts';
+import { linesOf, outputWidth, printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { inLine } from '../printable.ts';
 import { coloured, renderSessions, statusMark } from '../render/sessions.ts';
@@ -33,7 +33,7 @@ export async function ls(options: OutputOptions & { all?: boolean; live?: boolea
     const range: Range = options.all === true ? 'all' : options.live === true ? 'live' : 'recent';
     const sessions = await reeve.list(range);
     if (isWithheld({})) say('the store is withheld from this run; only its own session is shown.');
-    print(options, sessions, options.json === true ? '' : listText(sessions, range));
+    printLines(options, sessions, options.json === true ? [] : linesOf(listText(sessions, range)));
     // Of other hosts there is nothing to be settled here.
     const isOfHere = ({ host }: RunView) => hostName(host) === hostname();
     const doubted = sessions.filter(({ run }) => run.liveness === 'unknown' && isOfHere(run)).length;
@@ -55,9 +55,9 @@ export async function show(reference: string, options: OutputOptions): Promise<n
     const spent = await reeve.spent(detail.id);
     const text =
       options.json === true
-        ? ''
+        ? []
         : renderDetail(detail, spent, await budgetRows(reeve, detail.id), Date.now());
-    print(options, { ...detail, spent }, text);
+    printLines(options, { ...detail, spent }, text);
     return 0;
   });
 }
@@ -91,7 +91,7 @@ function renderDetail(
   spent: SessionSpentView | null,
   budgets: readonly FactRow[],
   nowMs: number,
-): string {
+): string[] {
   const { run } = detail;
   const rows: FactRow[] = [
     ['session', `${bold(detail.name)} ${dim(detail.id)}`],
@@ -120,8 +120,8 @@ function renderDetail(
   const children =
     detail.children.length === 0
       ? []
-      : [dim('children'), renderChildren(detail.children, nowMs, outputWidth())];
-  return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier]), ...children].join('\n');
+      : [dim('children'), ...linesOf(renderChildren(detail.children, nowMs, outputWidth()))];
+  return [...facts, ...(earlier.length === 0 ? [] : [dim('earlier'), ...earlier]), ...children];
 }
 
 function spentRows(spent: SessionSpentView): [string, string][] {
@@ -155,14 +155,17 @@ export async function why(reference: string, options: OutputOptions): Promise<nu
     const story = await reeve.why(reference);
     const told = (atMs: number, text: string) => {
       const head = `${clock(atMs)}  `;
-      return wrapped(dim(head), head.length, inLine(text), outputWidth());
+      return linesOf(wrapped(dim(head), head.length, inLine(text), outputWidth()));
     };
-    const lines = story.sentences.map(({ atMs, text }) => told(atMs, text));
+    const lines = story.sentences.flatMap(({ atMs, text }) => told(atMs, text));
     if (story.doubt !== null)
       lines.push(
-        told(Date.now(), `Not known now: ${story.doubt}. Look once more: reeve settle ${story.session.name}`),
+        ...told(
+          Date.now(),
+          `Not known now: ${story.doubt}. Look once more: reeve settle ${story.session.name}`,
+        ),
       );
-    print(options, viewStory(story), lines.join('\n'));
+    printLines(options, viewStory(story), lines);
     return 0;
   });
 }
@@ -174,7 +177,7 @@ export async function logs(
   return withReeve(async (reeve) => {
     if (options.screen === true) {
       const text = await reeve.screen(reference, options.lines ?? 0);
-      if (options.json === true) print(options, { screen: text }, '');
+      if (options.json === true) printLines(options, { screen: text }, []);
       else
         process.stdout.write(
           `${(process.stdout.isTTY && options.raw !== true ? logText(text) : text).trimEnd()}\n`,
@@ -194,7 +197,11 @@ export async function logs(
     const chunks: Uint8Array[] = [];
     for await (const chunk of reeve.logs(reference, { lines: options.lines })) chunks.push(chunk);
     const { run } = await reeve.show(reference);
-    print(options, { run: run.id, logPath: run.logPath, text: Buffer.concat(chunks).toString('utf8') }, '');
+    printLines(
+      options,
+      { run: run.id, logPath: run.logPath, text: Buffer.concat(chunks).toString('utf8') },
+      [],
+    );
     return 0;
   });
 }
@@ -210,7 +217,7 @@ export async function attach(reference: string, options: OutputOptions): Promise
     if (run.mode === 'tmux' && options.json !== true) return joinPane(reeve, name);
     const attached = await reeve.hasLog(run.id);
     if (options.json === true) {
-      print(options, { attached, session: name, run }, '');
+      printLines(options, { attached, session: name, run }, []);
       return 0;
     }
     say(`following ${name} (run ${run.id}). Ctrl-C leaves it running.`);
@@ -224,6 +231,6 @@ export async function paths(options: OutputOptions): Promise<number> {
   const { path, database, runs } = homeFrom(process.env);
   const named = process.env['REEVE_STORE'] === undefined ? database : 'the PostgreSQL named by REEVE_STORE';
   const store = isWithheld({}) ? 'withheld from this run' : named;
-  print(options, { home: path, store, runs }, `home   ${path}\nstore  ${store}\nruns   ${runs}`);
+  printLines(options, { home: path, store, runs }, [`home   ${path}`, `store  ${store}`, `runs   ${runs}`]);
   return 0;
 }

@@ -3,7 +3,7 @@ import { mutedWords } from '../../api/time-words.ts';
 import { untilFrom } from '../../api/until-words.ts';
 import type { UntilWords } from '../../api/until-words.ts';
 import { readConfig } from '../../supervisor/config.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { green, red } from '../render/style.ts';
 import { withReeve } from '../with-reeve.ts';
@@ -16,7 +16,7 @@ export async function notifyTest(options: OutputOptions): Promise<number> {
   const lines = tried.channels.map(({ name, because }) =>
     because === null ? `${green('✓')} ${name}: sent` : `${red('✗')} ${name}: ${because}`,
   );
-  print(options, tried, lines.join('\n'));
+  printLines(options, tried, lines);
   return tried.channels.every(({ sent }) => sent) ? 0 : 1;
 }
 
@@ -24,7 +24,7 @@ export async function notifyMute(reference: string, options: OutputOptions & Unt
   const untilMs = untilFrom(options, Date.now());
   return withReeve(async (reeve) => {
     const muted = await reeve.mute(reference, untilMs);
-    print(options, muted, `${muted.session} is ${mutedWords(muted)}.`);
+    printLines(options, muted, [`${muted.session} is ${mutedWords(muted)}.`]);
     return 0;
   });
 }
@@ -32,7 +32,7 @@ export async function notifyMute(reference: string, options: OutputOptions & Unt
 export async function notifyUnmute(reference: string, options: OutputOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const unmuted = await reeve.unmute(reference);
-    print(options, unmuted, `${unmuted.session} is not muted.`);
+    printLines(options, unmuted, [`${unmuted.session} is not muted.`]);
     return 0;
   });
 }

@@ -11,7 +11,7 @@ import { openMachine } from '../../supervisor/context.ts';
 import type { Machine } from '../../supervisor/context.ts';
 import { askDaemon } from '../../supervisor/daemon-client.ts';
 import { daemonPlace, findDaemon } from '../../supervisor/daemon-place.ts';
-import { print, say } from '../output.ts';
+import { printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { checkEnvironment } from '../../supervisor/environment-check.ts';
 import { refuseInside, startDaemon } from './serve.ts';
@@ -41,7 +41,7 @@ export async function open(options: OpenOptions): Promise<number> {
   const link = (await askDaemon(machine, 'POST', '/v1/link', {})) as Link;
   const program = options.print === true || options.json === true ? null : opener();
   const isOpened = program !== null && (await opens(program, leadingFile(machine, link.url)));
-  print(options, { ...link, isOpened }, isOpened ? opened(link) : printed(link));
+  printLines(options, { ...link, isOpened }, isOpened ? [opened(link)] : printed(link));
   return 0;
 }
 
@@ -49,8 +49,8 @@ function opened({ page, code }: Link): string {
   return `The page was opened in the browser. If it was not, go to ${page} within a minute and enter ${spaced(code)}.`;
 }
 
-function printed({ url, page, code }: Link): string {
-  return `${url}\nThis link works once, within a minute. Or go to ${page} and enter ${spaced(code)}.`;
+function printed({ url, page, code }: Link): string[] {
+  return [url, `This link works once, within a minute. Or go to ${page} and enter ${spaced(code)}.`];
 }
 
 function spaced(code: string): string {
@@ -61,11 +61,11 @@ async function signOut(machine: Machine, options: OpenOptions): Promise<number> 
   const { browsers } = daemonPlace(machine.home);
   if (findDaemon(machine).is === 'none') {
     rmSync(browsers, { force: true });
-    print(options, { signedOut: null }, 'Every browser is signed out.');
+    printLines(options, { signedOut: null }, ['Every browser is signed out.']);
     return 0;
   }
   const { signedOut } = (await askDaemon(machine, 'POST', '/v1/sign-out', {})) as { signedOut: number };
-  print(options, { signedOut }, `Every browser is signed out (${signedOut}).`);
+  printLines(options, { signedOut }, [`Every browser is signed out (${signedOut}).`]);
   return 0;
 }
 

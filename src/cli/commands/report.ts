@@ -7,7 +7,7 @@ import { MAX_SUBMISSION_BYTES } from '../../lifecycle/submission.ts';
 import type { AddUsageRequest } from '../../supervisor/add-usage.ts';
 import { textOf } from '../../supervisor/submit.ts';
 import type { Submitted } from '../../supervisor/submit.ts';
-import { LEFT, outputWidth, print } from '../output.ts';
+import { LEFT, linesOf, outputWidth, printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { painted, span } from '../render/line.ts';
 import { dim } from '../render/style.ts';
@@ -28,7 +28,7 @@ export async function submit(options: SubmitOptions): Promise<number> {
   const reeve = await openPatiently();
   try {
     const submitted = await reeve.submit({ data, key: options.key });
-    print(options, submitted, submitted.accepted ? acceptedWords(submitted) : LEFT);
+    printLines(options, submitted, [submitted.accepted ? acceptedWords(submitted) : LEFT]);
     return 0;
   } finally {
     await reeve.close();
@@ -68,9 +68,9 @@ export async function submitLs(
     const lines = found.submissions.map((each) => painted([span(lineOf(each))], outputWidth()));
     const text =
       lines.length === 0
-        ? dim(options.refused === true ? NONE_REFUSED : NONE)
-        : [...lines, ...(found.isCut ? ['… and earlier ones.'] : [])].join('\n');
-    print(options, found, text);
+        ? [dim(options.refused === true ? NONE_REFUSED : NONE)]
+        : [...lines, ...(found.isCut ? ['… and earlier ones.'] : [])];
+    printLines(options, found, text);
     return 0;
   } finally {
     await reeve.close();
@@ -90,7 +90,7 @@ export async function submitShow(id: string, options: OutputOptions): Promise<nu
   try {
     const found = await reeve.submission(id);
     // A file gets every byte; a terminal must not be steered by what an agent wrote.
-    if (options.json === true || process.stdout.isTTY) print(options, found, found.data);
+    if (options.json === true || process.stdout.isTTY) printLines(options, found, linesOf(found.data));
     else process.stdout.write(found.data);
     return 0;
   } finally {
@@ -109,7 +109,7 @@ export async function usageAdd({ json, model, ...spent }: UsageFlags): Promise<n
   const reeve = await openPatiently();
   try {
     const added = await reeve.addUsage({ ...spent, model });
-    print({ json }, added, added.accepted ? (added.again ? 'It was counted before.' : '') : LEFT);
+    printLines({ json }, added, added.accepted ? (added.again ? ['It was counted before.'] : []) : [LEFT]);
     return 0;
   } finally {
     await reeve.close();

@@ -9,9 +9,8 @@ import type { WatchTold } from '../../supervisor/review-watch.ts';
 import { MAX_REVIEW_BYTES } from '../../supervisor/review-limits.ts';
 import { loadWholeProgram } from '../../supervisor/own-program.ts';
 import { goOnAnew } from '../go-on-anew.ts';
-import { LEFT, outputWidth, print, printJson, say } from '../output.ts';
+import { LEFT, linesOf, outputWidth, printLines, printJson, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
-import { asText } from '../printable.ts';
 import { renderReviews, statusOf } from '../render/reviews.ts';
 import { bold, dim } from '../render/style.ts';
 import { splitCommand } from '../split-command.ts';
@@ -36,7 +35,7 @@ export async function trigger(options: TriggerOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const { repo, again, assumeGone } = options;
     const result = await reeve.reviews.trigger({ ...howOf(options), pullRequests, repo, again, assumeGone });
-    print(options, result, renderTrigger(result));
+    printLines(options, result, renderTrigger(result));
     return 0;
   });
 }
@@ -75,7 +74,7 @@ function renderTrigger({
   isStarted,
   retired,
   superseded,
-}: TriggerView): string {
+}: TriggerView): string[] {
   const lines = pullRequests.map(({ is, review, savedTokens }) => {
     const saved = savedTokens === null ? '' : `, ${savedTokens.toLocaleString('en')} tokens not spent again`;
     return `${worker} ${bold(review.pr)} at ${review.head.slice(0, 10)}: ${DONE[is]}${saved}  ${dim(review.id)}`;
@@ -85,14 +84,14 @@ function renderTrigger({
   if (isStarted && reviewer !== null) {
     lines.push(`Reviewer: ${reviewer.run}${ended}. Log: reeve logs -f ${reviewer.session}`);
   } else if (retired !== null) lines.push(`Its reviewer ${retired} is gone; nothing is left to review.`);
-  return [...lines, ...gaveWay].join('\n');
+  return [...lines, ...gaveWay];
 }
 
 export async function ls(options: OutputOptions & { worker?: string; all?: boolean }): Promise<number> {
   return withReeve(async (reeve) => {
     const reviews = await reeve.reviews.list({ worker: options.worker, all: options.all });
-    const text = options.json === true ? '' : renderReviews(reviews, Date.now(), outputWidth());
-    print(options, { reviews }, text);
+    const text = options.json === true ? [] : linesOf(renderReviews(reviews, Date.now(), outputWidth()));
+    printLines(options, { reviews }, text);
     return 0;
   });
 }
@@ -100,12 +99,12 @@ export async function ls(options: OutputOptions & { worker?: string; all?: boole
 export async function show(reference: string, options: OutputOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const detail = await reeve.reviews.show(reference);
-    print(options, detail, renderDetail(detail));
+    printLines(options, detail, renderDetail(detail));
     return 0;
   });
 }
 
-function renderDetail(detail: ReviewDetailView): string {
+function renderDetail(detail: ReviewDetailView): string[] {
   const rows: [string, string | null][] = [
     ['review', `${bold(detail.id)} of ${detail.worker}`],
     ['pr', `${detail.pr} at ${detail.head}${detail.isCurrent ? '' : ' (no longer its head)'}`],
@@ -119,7 +118,7 @@ function renderDetail(detail: ReviewDetailView): string {
   ];
   const facts = rows.flatMap(([name, value]) => (value === null ? [] : [`${dim(name.padEnd(10))} ${value}`]));
   const text = detail.body ?? detail.late?.body ?? null;
-  return [...facts, ...(text === null ? [] : ['', asText(text.trimEnd())])].join('\n');
+  return [...facts, ...(text === null ? [] : ['', ...linesOf(text.trimEnd())])];
 }
 
 export interface SubmitOptions extends OutputOptions {
@@ -137,12 +136,12 @@ export async function submit(options: SubmitOptions): Promise<number> {
   return withReeve(async (reeve) => {
     const submitted = await reeve.reviews.submit({ review, verdict, body });
     if (!submitted.accepted) {
-      print(options, submitted, LEFT);
+      printLines(options, submitted, [LEFT]);
       return 0;
     }
     const { id, pr, head } = submitted.review;
     const again = submitted.again ? ' It had been submitted so before.' : '';
-    print(options, submitted, `Review ${id} of ${pr} at ${head} is on record: ${verdict}.${again}`);
+    printLines(options, submitted, [`Review ${id} of ${pr} at ${head} is on record: ${verdict}.${again}`]);
     return 0;
   });
 }
@@ -184,7 +183,7 @@ export async function cancel(id: string | undefined, options: CancelOptions): Pr
     const result = await reeve.reviews.cancel({ ...which, graceMs, assumeGone });
     const lines = result.cancelled.map((each) => `${each.pr} at ${each.head.slice(0, 10)}: cancelled.`);
     if (result.retired !== null) lines.push(`Its reviewer ${result.retired} is gone.`);
-    print(options, result, lines.length === 0 ? 'Nothing was left to cancel.' : lines.join('\n'));
+    printLines(options, result, lines.length === 0 ? ['Nothing was left to cancel.'] : lines);
     return 0;
   });
 }
@@ -205,9 +204,11 @@ export async function watch(options: WatchOptions): Promise<number> {
   const ending = new AbortController();
   const end = () => ending.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+  // Nobody is told any more, which is said where it is noticed.
+  process.stdout.once('error', end);
   loadWholeProgram();
   let isReplaced = false;
-  await withReeve(async (reeve) => {
+  const watching = withReeve(async (reeve) => {
     await reeve.reviews.watch({
       ...howOf(options),
       repo: options.repo ?? process.cwd(),
@@ -226,13 +227,18 @@ export async function watch(options: WatchOptions): Promise<number> {
               : told;
           printJson(value, 0);
         } else if (told.is === 'failed') say(told.error.message);
-        else if (told.is === 'triggered') print(options, null, oneLine(told.result));
+        else if (told.is === 'triggered') printLines(options, null, [oneLine(told.result)]);
         else if (told.is !== 'watching') say(goneOrBack(told));
         else say(`watching ${told.branches.map(({ branch }) => branch).join(', ')}. Ctrl-C ends it.`);
       },
     });
     return 0;
   }, NOT_INTERRUPTED);
+  await watching.catch((error: unknown) => {
+    if (!(error instanceof ReeveError) || error.code !== 'program_replaced') throw error;
+    const hint = 'Start reeve review watch again when the update is done.';
+    throw new ReeveError(error.code, error.message, { hint, details: error.details, cause: error });
+  });
   return isReplaced ? goOnAnew() : 0;
 }
 

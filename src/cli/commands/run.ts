@@ -10,7 +10,7 @@ import type { Reeve } from '../../supervisor/reeve.ts';
 import type { LaunchRequest, LaunchResult } from '../../supervisor/launch.ts';
 import { followLog } from '../follow.ts';
 import { joinPane } from '../pane.ts';
-import { print, printError, say } from '../output.ts';
+import { printLines, printError, say } from '../output.ts';
 import { isAdministration } from '../../supervisor/harness-launch.ts';
 import { accepted, describeUnmanaged, ownerDetails } from '../../supervisor/owner-words.ts';
 import type { PassedSignal } from '../../supervisor/start-claimed.ts';
@@ -148,8 +148,8 @@ async function detached(reeve: Reeve, result: StartedResult, options: StartOptio
   const { session, run: started } = result;
   const replaced = result.replaced?.id ?? null;
   const text = `${session.name}: run ${started.id} (epoch ${started.epoch}) is executing${pidOf(started.harness?.pid)}. ${options.tmux === true ? `Join it: reeve attach ${session.name}` : `Log: reeve logs -f ${session.name}`}`;
-  if (options.json === true) print(options, { ...(await shownStarted(reeve, result)), replaced }, '');
-  else print(options, null, text);
+  if (options.json === true) printLines(options, { ...(await shownStarted(reeve, result)), replaced }, []);
+  else printLines(options, null, [text]);
   return 0;
 }
 
@@ -193,7 +193,7 @@ async function foreground(
   } catch (error) {
     return codeWithoutStore(result, options, error);
   }
-  if (options.json === true) print(options, await reeve.show(result.session.id), '');
+  if (options.json === true) printLines(options, await reeve.show(result.session.id), []);
   return concludedCode(ended);
 }
 
@@ -238,7 +238,7 @@ async function attachTo(
   details: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   if (options.json === true) {
-    print(options, { attached: true, ...details }, '');
+    printLines(options, { attached: true, ...details }, []);
     return 0;
   }
   if ((await reeve.show(name)).run.mode === 'tmux') return joinPane(reeve, name);

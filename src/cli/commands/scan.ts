@@ -1,7 +1,7 @@
 /** `scan` and `adopt`: harnesses that live on this machine, whoever started them. */
 import { ReeveError } from '../../api/errors.ts';
 import type { Leftover, Scan, ScannedHarness } from '../../supervisor/scan.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { bold, dim, green, red, yellow } from '../render/style.ts';
 import { plainCut } from '../render/width.ts';
@@ -12,7 +12,7 @@ export async function scan(options: OutputOptions): Promise<number> {
   const reeve = await openPatiently();
   try {
     const found = await reeve.scan();
-    print(options, found, renderScan(found, Date.now()));
+    printLines(options, found, renderScan(found, Date.now()));
     return 0;
   } finally {
     await reeve.close();
@@ -22,22 +22,21 @@ export async function scan(options: OutputOptions): Promise<number> {
 const STATE_COLOURS = { managed: green, nested: dim, unmanaged: yellow } as const;
 const MAX_COMMAND_WIDTH = 70;
 
-function renderScan({ harnesses, leftovers }: Scan, nowMs: number): string {
-  const parts: string[] = [];
-  if (harnesses.length === 0) parts.push(dim('No live harness was found.'));
-  else parts.push(harnesses.map((each) => renderHarness(each, nowMs)).join('\n'));
+function renderScan({ harnesses, leftovers }: Scan, nowMs: number): string[] {
+  const lines: string[] = [];
+  if (harnesses.length === 0) lines.push(dim('No live harness was found.'));
+  else lines.push(...harnesses.flatMap((each) => renderHarness(each, nowMs)));
   if (leftovers.length > 0) {
-    parts.push(
-      [
-        bold('Left behind by harnesses that are gone'),
-        ...leftovers.map((each) => renderLeftover(each, nowMs)),
-      ].join('\n'),
+    lines.push(
+      '',
+      bold('Left behind by harnesses that are gone'),
+      ...leftovers.map((each) => renderLeftover(each, nowMs)),
     );
   }
-  return parts.join('\n\n');
+  return lines;
 }
 
-function renderHarness(each: ScannedHarness, nowMs: number): string {
+function renderHarness(each: ScannedHarness, nowMs: number): string[] {
   const state = STATE_COLOURS[each.state](each.state.padEnd(9));
   const owner = each.session === null ? '' : ` ${each.state === 'nested' ? 'in ' : ''}${bold(each.session)}`;
   const second = each.duplicates.length === 0 ? '' : red(`  DUPLICATE of pid ${each.duplicates.join(', ')}`);
@@ -45,7 +44,7 @@ function renderHarness(each: ScannedHarness, nowMs: number): string {
   return [
     `${state} ${each.harness.padEnd(8)} pid ${String(each.pid).padEnd(8)}${since(each.since, nowMs)}  ${conversation}${owner}${second}`,
     dim(`          ${plainCut(commandOf(each.argv), MAX_COMMAND_WIDTH)}  ${each.cwd ?? ''}`),
-  ].join('\n');
+  ];
 }
 
 function renderLeftover({ pid, argv, name, mark, since: from }: Leftover, nowMs: number): string {
@@ -70,7 +69,7 @@ export async function adopt(word: string, options: OutputOptions & { session?: s
   try {
     const { session, run } = await reeve.adopt(Number(word), { session: options.session });
     const text = `${session.name}: pid ${word} is supervised from now on, as run ${run.id}. Its end will be known, but not its exit code; what can be found of what it started then ends with it.`;
-    print(options, await reeve.show(session.id), text);
+    printLines(options, await reeve.show(session.id), [text]);
     return 0;
   } finally {
     await reeve.close();

@@ -1,6 +1,6 @@
 /** `send`: a message into a session that runs in tmux. */
 import { ReeveError } from '../../api/errors.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { openPatiently } from '../with-reeve.ts';
 
@@ -16,7 +16,7 @@ export async function send(
   process.once('SIGINT', onInterrupt);
   try {
     const sent = await reeve.send(reference, { text, queue: options.queue, signal: leave.signal });
-    print(options, sent, `${sent.session} took it (${sent.characters} characters).`);
+    printLines(options, sent, [`${sent.session} took it (${sent.characters} characters).`]);
     return 0;
   } finally {
     process.off('SIGINT', onInterrupt);

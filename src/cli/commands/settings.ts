@@ -13,8 +13,9 @@ import type {
   ShimName,
   ShimStatus,
 } from '../../supervisor/harness-settings.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
+import { shellWord } from '../shell-word.ts';
 import { bold, dim, green, yellow } from '../render/style.ts';
 
 type Action = 'install' | 'remove' | 'status';
@@ -22,21 +23,25 @@ type Action = 'install' | 'remove' | 'status';
 export function hooks(action: Action, targets: readonly HookTarget[], options: OutputOptions): number {
   if (action === 'status') {
     const states = targets.map((target) => hookStatusFor(target, process.env));
-    print(options, states, states.map(renderStatus).join('\n'));
+    printLines(options, states, states.map(renderStatus));
     return states.every(({ is }) => is === 'installed') ? 0 : 1;
   }
   const reports = changeHooksFor(action, targets, process.env);
-  print(options, reports, reports.map((report) => renderChanges(report, action)).join('\n'));
+  printLines(
+    options,
+    reports,
+    reports.flatMap((report) => renderChanges(report, action)),
+  );
   return 0;
 }
 
-function renderChanges({ target, changes, notes }: HookReport, action: Action): string {
+function renderChanges({ target, changes, notes }: HookReport, action: Action): string[] {
   const done = action === 'install' ? 'has Reeve’s hooks' : 'has no hooks of Reeve';
   const lines = changes.map(
     ({ path, is, backup }) => `  ${is} ${path}${backup === null ? '' : dim(` (before: ${backup})`)}`,
   );
   const head = `${bold(target)} ${done}${changes.length === 0 ? dim(' already; nothing was changed') : ''}`;
-  return [head, ...lines, ...notes.map((note) => `  ${note}`)].join('\n');
+  return [head, ...lines, ...notes.map((note) => `  ${note}`)];
 }
 
 function renderStatus(status: HookStatus): string {
@@ -74,7 +79,11 @@ export function shim(
 ): number {
   if (action === 'remove') {
     const removed = removeShimsFrom(names, options.dir, process.env);
-    print(options, removed, removed.shims.map(({ name, is }) => `${bold(name)} ${is}`).join('\n'));
+    printLines(
+      options,
+      removed,
+      removed.shims.map(({ name, is }) => `${bold(name)} ${is}`),
+    );
     return 0;
   }
   const changes = action === 'install' ? installShimsIn(names, options.dir, process.env) : null;
@@ -82,12 +91,18 @@ export function shim(
   const lines = states.shims.map(renderShim);
   const isFirst = states.shims.every(({ first }) => first !== 'real');
   if (!isFirst || states.shims.every(({ first }) => first === 'nothing')) {
-    lines.push(`Put it in front of your PATH: export PATH=${states.directory}:"$PATH"`);
+    lines.push(`Put it in front of your PATH${pathLine(states.directory)}`);
   }
-  print(options, { ...states, ...(changes === null ? {} : { changes: changes.shims }) }, lines.join('\n'));
+  printLines(options, { ...states, ...(changes === null ? {} : { changes: changes.shims }) }, lines);
   return action === 'install' || states.shims.every(({ is, first }) => is === 'installed' && first === 'shim')
     ? 0
     : 1;
+}
+
+/** It is pasted into a shell, where a name may be a command. */
+function pathLine(directory: string): string {
+  const word = shellWord(directory);
+  return word === null ? `: ${directory}` : `: export PATH=${word}:"$PATH"`;
 }
 
 function renderShim({ name, path, is, real, first }: ShimStatus): string {

@@ -1,4 +1,4 @@
-import { print, say } from '../output.ts';
+import { printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { withReeve } from '../with-reeve.ts';
 
@@ -15,11 +15,11 @@ export async function settle(
         `${session}: run ${run} ended as ${outcome}; ${evidence.at(-1) ?? 'nothing more is known'}.`,
     );
     const isQuiet = settled.length === 0 && remaining.length === 0;
-    print(options, result, isQuiet ? 'Nothing to settle: no run is in doubt.' : lines.join('\n'));
+    printLines(options, result, isQuiet ? ['Nothing to settle: no run is in doubt.'] : lines);
     if (options.json !== true) {
       for (const { session, run, because, next } of remaining) {
         const how = next.startsWith('reeve ') ? 'If you know better' : 'Where its records are';
-        say(`${session}: run ${run} is not settled: ${because}.\n  ${how}: ${next}`);
+        say(`${session}: run ${run} is not settled: ${because}.`, `  ${how}: ${next}`);
       }
     }
     return remaining.length === 0 ? 0 : 7;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadWholeProgram } from '../../supervisor/own-program.ts';
 import { openReeve } from '../../supervisor/reeve.ts';
-import { print } from '../output.ts';
+import { printLines } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 
 /** A store that does not answer must not keep a person who quit. */
@@ -14,7 +14,7 @@ export async function top(options: OutputOptions): Promise<number> {
   let code = 1;
   try {
     if (options.json === true) {
-      print(options, await reeve.list('recent'), '');
+      printLines(options, await reeve.list('recent'), []);
       code = 0;
     } else if (hasScreen()) {
       const reviews = { list: () => reeve.reviews.list() };

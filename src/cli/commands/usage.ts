@@ -1,7 +1,7 @@
 /** `usage`: what was spent. */
 import { sinceFrom } from '../../api/since-words.ts';
 import type { UsageBy } from '../../api/usage-view.ts';
-import { outputWidth, print, say } from '../output.ts';
+import { linesOf, outputWidth, printLines, say } from '../output.ts';
 import type { OutputOptions } from '../output.ts';
 import { renderUsage } from '../render/usage.ts';
 import { openPatiently } from '../with-reeve.ts';
@@ -17,7 +17,7 @@ export async function usage(
     const view = await reeve.usage({ session, by: options.by, sinceMs, tree: options.tree });
     for (const problem of view.problems) say(`incomplete: ${problem}`);
     const range = options.all === true ? 'all' : 'most';
-    print(options, view, options.json === true ? '' : renderUsage(view, outputWidth(), range));
+    printLines(options, view, options.json === true ? [] : linesOf(renderUsage(view, outputWidth(), range)));
     return 0;
   } finally {
     await reeve.close();

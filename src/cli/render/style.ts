@@ -4,10 +4,25 @@ type Paint = (text: string) => string;
 const isPlain = (process.env['NO_COLOR'] ?? '') !== '' || process.env['TERM'] === 'dumb';
 const isForced = (process.env['FORCE_COLOR'] ?? '0') !== '0';
 
+/**
+ * Stands in each colour of ours until it is printed, and is another one in each process: so a colour that came with the
+ * text of others, a path's for instance, is never taken for one of ours.
+ */
+const OWN = `${process.pid}x${Math.random().toString(36).slice(2)}`;
+const OWN_BEGIN = `\u001B${OWN}[`;
+
+/** As the source of a regular expression. */
+export const OWN_STYLE = String.raw`\u001B${OWN}\[\d+m`;
+
+/** As a terminal understands it. */
+export function styled(text: string): string {
+  return text.replaceAll(OWN_BEGIN, '\u001B[');
+}
+
 /** The stream is looked at with the first word for it: to make one takes Node longer than most answers. */
 function paint(stream: 'stdout' | 'stderr', open: number, close: number): Paint {
   const isOn = () => isForced || (process[stream].isTTY && !isPlain);
-  return (text) => (isOn() ? `\u001B[${open}m${text}\u001B[${close}m` : text);
+  return (text) => (isOn() ? `${OWN_BEGIN}${open}m${text}${OWN_BEGIN}${close}m` : text);
 }
 
 export const bold = paint('stdout', 1, 22);

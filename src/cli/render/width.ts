@@ -1,5 +1,7 @@
 /** How many columns of a terminal a text takes, and cutting and padding by that, never inside a character. */
 
+import { DECEPTIVE } from '../printable.ts';
+
 /** East Asian wide and full-width characters; JavaScript's regular expressions know the emoji, but not these. */
 const WIDE =
   /[\u1100-\u115F\u2329\u232A\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1F200}-\u{1F265}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u;
@@ -14,6 +16,8 @@ const JOINED_PICTURE =
  */
 const ONE_COLUMN_EACH =
   /^[\u0020-\u007E\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2027\u2030-\u205E\u2190-\u21FF\u2500-\u25FC\u2713-\u2718]*$/;
+
+const NOT_SEEN = new RegExp(`[${DECEPTIVE}]`, 'gu');
 
 /** Made when it is first needed, for that takes as long as all else that `reeve ls` does. */
 let segmenter: Intl.Segmenter | null = null;
@@ -83,12 +87,10 @@ export function padded(text: string, width: number): string {
 
 /**
  * Control characters would move the cursor, ring or worse; line breaks and tabs would break a table; and characters
- * that turn the direction of writing would make a line read as something else.
+ * that turn the direction of writing, or cannot be seen, would make a line read as something else.
  */
 export function plainText(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replaceAll(/[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/g, '');
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').replaceAll(NOT_SEEN, '');
 }
 
 function beginning(segments: Iterable<string>, width: number): string[] {

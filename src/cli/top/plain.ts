@@ -1,6 +1,6 @@
 /** `top` without a screen: the list again whenever it changed, each with its time, until Ctrl-C. */
 import type { Reeve } from '../../supervisor/reeve.ts';
-import { outputWidth, print, say } from '../output.ts';
+import { linesOf, outputWidth, printLines, say } from '../output.ts';
 import { renderSessions } from '../render/sessions.ts';
 import type { ListedSession } from '../render/sessions.ts';
 import { clock } from '../../api/time-words.ts';
@@ -11,16 +11,21 @@ export async function topAsText(reeve: Reeve): Promise<number> {
   const list = new PlainList();
   const looking = new Looking(reeve, {
     asked: () => {},
-    listed: (sessions) => print({}, null, list.listed(sessions, Date.now(), outputWidth()) ?? ''),
+    listed: (sessions) =>
+      printLines({}, null, linesOf(list.listed(sessions, Date.now(), outputWidth()) ?? '')),
     failed: (error) => {
       const text = list.failed(error);
       if (text !== null) say(text);
     },
   });
-  const interrupted = new Promise((resolve) => process.once('SIGINT', resolve));
+  const over = new Promise((resolve) => {
+    process.once('SIGINT', resolve);
+    // Nobody sees it any more, which is said where it is noticed.
+    process.stdout.once('error', resolve);
+  });
   try {
     await looking.start();
-    await interrupted;
+    await over;
     return 0;
   } finally {
     looking.stop();

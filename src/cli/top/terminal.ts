@@ -3,6 +3,7 @@
  * given back on every way out, also when this process ends by an error.
  */
 import { KeyDecoder } from './keys.ts';
+import { styled } from '../render/style.ts';
 import type { Key } from './keys.ts';
 import type { Size } from './model.ts';
 
@@ -93,7 +94,7 @@ export class Terminal {
   }
 
   write(text: string): void {
-    if (this.#isTaken) process.stdout.write(text);
+    if (this.#isTaken) process.stdout.write(styled(text));
   }
 
   readonly #resized = (): void => this.user.stale();

@@ -213,7 +213,7 @@ describe('a watch of reviews', () => {
     await eventually('the second head is reviewed', () => triggers() === 2, 60_000);
     watch.kill('SIGTERM');
     expect(await once(watch, 'exit')).toStrictEqual([0, null]);
-  });
+  }, 120_000);
 });
 
 describe('while one daemon gives way to the next', () => {

@@ -38,6 +38,7 @@ const COMMANDS: readonly Entry[] = [
   [verb(`(attach|stop|kill|resume) ${NAME}`), 'POST /v1/sessions/$2/$1'],
   [verb(`(logs|why) ${NAME}`), 'GET /v1/sessions/$2/$1'],
   [verb(`show ${NAME}`), 'GET /v1/sessions/$1'],
+  [verb(`rm ${NAME}`), 'DELETE /v1/sessions/$1'],
   [verb('why'), 'GET /v1/sessions/{session}/why'],
   [verb('(kill|resume)'), 'POST /v1/sessions/{session}/$1'],
   [verb('ls --all'), 'GET /v1/sessions?range=all'],

@@ -21,7 +21,12 @@ export interface Installation {
 export function installAt(root: string): Installation {
   const dist = join(root, 'dist');
   mkdirSync(root);
-  const putBack = () => cpSync(join(REPOSITORY, 'dist'), dist, { recursive: true });
+  const source = join(REPOSITORY, 'dist');
+  // Its name comes last, as in a real build: whoever reads it takes the rest for complete.
+  const putBack = () => {
+    cpSync(source, dist, { recursive: true, filter: (path) => path !== join(source, NAME) });
+    cpSync(join(source, NAME), join(dist, NAME));
+  };
   putBack();
   cpSync(join(REPOSITORY, 'package.json'), join(root, 'package.json'));
   symlinkSync(join(REPOSITORY, 'node_modules'), join(root, 'node_modules'));
@@ -29,7 +34,7 @@ export function installAt(root: string): Installation {
   const cli = join(dist, 'reeve.cjs');
   const update = (finish = () => {}) => {
     const other = build.split('').toReversed().join('');
-    // Its name comes last, as in a real build: a daemon that reads it may take the rest for complete, however long we take.
+    // Here too, however long we take.
     const names = filesIn(dist).toSorted((a, b) => Number(a === NAME) - Number(b === NAME));
     const parts = names.filter((name) => PART.test(name));
     for (const name of names) {

@@ -265,12 +265,12 @@ function writeShim(path: string, script: string): void {
 const MAX_SHIM_BYTES = 64 * 1024;
 
 function beginningOf(path: string): string | null {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
   let file: number;
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
     file = openSync(path, 'r');
   } catch {
-    // A program that may be run but not read is none of ours.
+    // A program that may be run but not read is none of ours, nor is what lies where this user may not look.
     return null;
   }
   try {

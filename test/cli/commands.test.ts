@@ -1,6 +1,6 @@
 /** The command line as a new user meets it: shapes, exit codes, bad input. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../src/api/session-view.ts';
@@ -408,6 +408,14 @@ it('doctor names the containment and is content here', async () => {
     'runs good',
     'daemon good',
   ]);
+});
+
+it('doctor passes over a directory of PATH in which nothing can be looked at', async () => {
+  symlinkSync('loop', sandbox.path('loop'));
+  const env = { PATH: `${sandbox.path('loop')}:${sandbox.env['PATH']}` };
+  const { stdout } = await sandbox.reeve(['doctor', '--json'], { env });
+  const checks = JSON.parse(stdout) as { name: string }[];
+  expect(checks.filter(({ name }) => name === 'shims')).toEqual([]);
 });
 
 it('the demo holds, in under thirty seconds', async () => {

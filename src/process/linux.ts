@@ -150,12 +150,23 @@ const LISTINGS = 50;
 function* everybody(root: string): Generator<number> {
   const seen = new Set<number>();
   for (let listing = 0; listing < LISTINGS; listing += 1) {
+    const youngest = lastPid(root);
     const unseen = pids(root).filter((pid) => !seen.has(pid));
     if (unseen.length === 0) return;
     for (const pid of unseen) {
       seen.add(pid);
       yield pid;
     }
+    if (youngest !== null && youngest === lastPid(root)) return;
+  }
+}
+
+/** The pid that the kernel has given out last, as its last word on the load: while it stays, nobody comes to be. */
+function lastPid(root: string): string | null {
+  try {
+    return readLine(`${root}/loadavg`).trimEnd().split(' ').at(-1) ?? null;
+  } catch {
+    return null;
   }
 }
 

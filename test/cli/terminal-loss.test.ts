@@ -292,6 +292,8 @@ describe('a run in a session of its own, which is on a terminal that nobody tell
       const looking = 'echo $$ > ready; while [ -t 1 ]; do sleep 0.02; done; exit 4';
       const terminal = onTerminal(`${apart} '${looking}'`);
       await sandbox.pidFrom('ready');
+      // Until it has told of the command, its keeper looks for the terminal by itself, and would be first.
+      await eventually('it is on record', async () => (await sandbox.show('a')).run.pid !== null);
       terminal.kill('SIGKILL');
       expect(await endedRun()).toMatchObject({
         outcome: 'stopped',

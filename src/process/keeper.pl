@@ -24,7 +24,7 @@
 # and prlimit64 (0 where not known), in how many seconds to start the first watcher (0 for none), the program of the watcher, then the
 # command of the finaliser, whose first word is the program that runs both.
 # Message on descriptor 3, fields separated by NUL: number of environment entries for the watcher and the finaliser, those,
-# directory, number of files to hold, those, what to announce in them, number of the harness's environment entries, those,
+# directory, number of files to hold (or names in the kernel, with an @ before them), those, what to announce in them, number of the harness's environment entries, those,
 # number of words of the command, those, "go".
 use strict;
 

@@ -175,7 +175,7 @@ describe.concurrent('ending a tree', () => {
     expect((await endTree(tree, 0)).end).toBe('proven');
   }, 30_000);
 
-  it('is proven when what could not be looked at is gone a moment later', async () => {
+  it('ends with nobody seen when what could not be looked at is gone a moment later', async () => {
     let left = 3;
     const tree = {
       ...fakeTree([], { on: () => {} }),

@@ -106,6 +106,23 @@ describe('a keeper', () => {
     },
   );
 
+  it('is kept from nothing by a name that another user has', { tags: ['root'] }, async () => {
+    const name = `@reeve-test-other-${process.pid}`;
+    const bind = 'socket my $s, 1, 1, 0; bind $s, pack "Sa*", 1, "\\0$ARGV[0]"; listen $s, 9';
+    const holder = spawn('perl', ['-e', `${bind}; print "held\n"; close STDOUT; sleep 60`, name.slice(1)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      cwd: '/',
+      uid: 54_321,
+      gid: 54_321,
+    });
+    await once(holder.stdout, 'data');
+    const holding = ['0', directory, '1', name, 'run r-1 of web\n{}', '0', 1, 'true', 'go'].join('\0');
+    const { report } = await keep(holding);
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    expect(report).toMatch(/^executing \d+\n$/);
+  });
+
   it('holds the file that has the name, also when another one had it a moment before', async () => {
     const [owned, go] = [join(directory, 'owned'), join(directory, 'go-on')];
     const kept = keep(['0', directory, '1', owned, 'run r-1 of web\n{}', '0', 1, 'true', 'go'].join('\0'), {
